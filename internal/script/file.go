@@ -1,0 +1,121 @@
+package script
+
+import (
+	"bufio"
+	"net"
+	"os"
+)
+
+// What the agent does to the machine. Relative paths are in the session's directory.
+
+var fileStatements = []*statement{
+	{
+		usage: "write PATH [TEXT] [size=SIZE]",
+		doc:   "Writes a file with this content, empty without.",
+		run:   runWrite,
+	},
+	{
+		usage: "append PATH TEXT",
+		doc:   "Appends a line to a file.",
+		run:   runAppend,
+	},
+	{
+		usage: "read PATH",
+		doc:   "Sets `$answer` to the file's content.",
+		run:   runRead,
+	},
+	{
+		usage: "remove PATH",
+		doc:   "Removes a file.",
+		run:   func(t *task, c *call) error { return os.Remove(t.path(t.text(c, "PATH"))) },
+	},
+	{
+		usage: "lock PATH",
+		doc:   "Creates a file for as long as it runs; ends with status 1 if there is one.",
+		run:   runLock,
+	},
+	{
+		usage: "listen ADDRESS",
+		doc:   "Listens on a TCP address for as long as it runs; ends with status 1 if another process does.",
+		run:   runListen,
+	},
+	{
+		usage: "tty TEXT",
+		doc:   "Asks on the terminal and sets `$answer` to the line typed, or `$error` if there is no terminal.",
+		run:   runTTY,
+	},
+}
+
+func runWrite(t *task, c *call) error {
+	text := ""
+	if c.has("TEXT") || c.has("size") {
+		var err error
+		if text, err = t.sized(c); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(t.path(t.text(c, "PATH")), []byte(text), 0o644)
+}
+
+func runAppend(t *task, c *call) error {
+	f, err := os.OpenFile(t.path(t.text(c, "PATH")), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	if _, err = f.WriteString(t.text(c, "TEXT") + "\n"); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+func runRead(t *task, c *call) error {
+	b, err := os.ReadFile(t.path(t.text(c, "PATH")))
+	t.local("answer", string(b))
+	return err
+}
+
+// lockFile is removed when the agent ends by itself; a killed one leaves it, as
+// agents do.
+type lockFile string
+
+func (name lockFile) Close() error { return os.Remove(string(name)) }
+
+func runLock(t *task, c *call) error {
+	name := t.path(t.text(c, "PATH"))
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	t.r.mu.Lock()
+	defer t.r.mu.Unlock()
+	t.r.held = append(t.r.held, lockFile(name))
+	return f.Close()
+}
+
+func runListen(t *task, c *call) error {
+	l, err := net.Listen("tcp", t.text(c, "ADDRESS"))
+	if err != nil {
+		return err
+	}
+	t.r.mu.Lock()
+	defer t.r.mu.Unlock()
+	t.r.held = append(t.r.held, l)
+	return nil
+}
+
+func runTTY(t *task, c *call) error {
+	tty, err := openTerminal()
+	if err != nil {
+		t.local("error", err.Error())
+		return nil
+	}
+	defer tty.Close()
+	_, _ = tty.WriteString(t.text(c, "TEXT"))
+	line, err := bufio.NewReader(tty).ReadString('\n')
+	t.local("answer", line)
+	if err != nil {
+		t.local("error", err.Error())
+	}
+	return nil
+}

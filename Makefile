@@ -29,7 +29,7 @@ test: lint ## everything that must hold: lint, then all tests under the race det
 	$(GO) test -race -timeout 20m $(PACKAGES)
 
 lint: ## gofmt, vet for three systems, staticcheck
-	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "gofmt -w these: $$unformatted"; exit 1; }
+	@unformatted=$$("$$($(GO) env GOROOT)/bin/gofmt" -l .) && test -z "$$unformatted" || { echo "gofmt -w these: $$unformatted"; exit 1; }
 	GOOS=linux $(GO) vet $(PACKAGES)
 	GOOS=darwin $(GO) vet $(PACKAGES)
 	GOOS=windows $(GO) vet $(PACKAGES)

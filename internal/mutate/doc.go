@@ -1,0 +1,23 @@
+// Mutate breaks the code in small ways and looks whether a test notices.
+//
+//	go run ./internal/mutate            all of mutations.txt
+//	go run ./internal/mutate A18 B3     only what is for these rows
+//
+// Each mutation names the rows of PARITY that it breaks. The subtest of that row
+// (TestParity/A18…) must fail with the mutation in place and pass without it: one
+// that passes both times checks nothing. The tree is never touched; the changed file
+// reaches the compiler through go test's -overlay.
+//
+// The list is mutations.txt. Its first line says which rows need a mutation:
+//
+//	need A1-A48 B1
+//
+//	A18 A30: what is broken
+//	in client/session.go
+//	test ./subagent
+//	- text that is in the file exactly once
+//	+ text that takes its place
+//
+// A text of several lines has several "-" or "+" lines; it may begin and end within a
+// line of the file, and without a "+" line it is taken out.
+package main

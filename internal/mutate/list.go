@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// list is mutations.txt.
+type list struct {
+	need      []string // the rows that must have a mutation
+	mutations []mutation
+}
+
+// mutation is one change of one file.
+type mutation struct {
+	line     int      // in mutations.txt
+	rows     []string // the rows whose subtests it must turn red
+	what     string
+	file     string // relative to the module's root, with slashes
+	pkg      string // whose tests are run
+	old, new string
+}
+
+func (m *mutation) String() string {
+	return fmt.Sprintf("mutations.txt:%d: %s: %s", m.line, strings.Join(m.rows, " "), m.what)
+}
+
+var rowPattern = regexp.MustCompile(`^([A-Z])([0-9]+)$`)
+
+// parseList reads the format that the package comment shows.
+func parseList(text string) (*list, error) {
+	l := &list{}
+	var m *mutation // the one being read
+	for i, line := range strings.Split(text, "\n") {
+		word, rest, _ := strings.Cut(line, " ")
+		var err error
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case word == "need":
+			l.need, err = parseRows(rest)
+		case strings.Contains(line, ": ") && rowPattern.MatchString(strings.TrimSuffix(word, ":")):
+			rows, what, _ := strings.Cut(line, ": ")
+			l.mutations = append(l.mutations, mutation{line: i + 1, what: what})
+			m = &l.mutations[len(l.mutations)-1]
+			m.rows, err = parseRows(rows)
+		case m == nil:
+			err = fmt.Errorf("%q comes before the first mutation", line)
+		case word == "in":
+			m.file = rest
+		case word == "test":
+			m.pkg = rest
+		case word == "-":
+			m.old += rest + "\n"
+		case word == "+":
+			m.new += rest + "\n"
+		default:
+			err = fmt.Errorf("%q is no line of a mutation", line)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("mutations.txt:%d: %w", i+1, err)
+		}
+	}
+	for i := range l.mutations {
+		m := &l.mutations[i]
+		m.old, m.new = strings.TrimSuffix(m.old, "\n"), strings.TrimSuffix(m.new, "\n")
+		if m.file == "" || m.pkg == "" || m.old == "" || m.old == m.new {
+			return nil, fmt.Errorf("%s: needs a file, a package, and a change", m)
+		}
+	}
+	return l, nil
+}
+
+// parseRows reads "A1-A3 B7" as A1, A2, A3, B7.
+func parseRows(text string) ([]string, error) {
+	var rows []string
+	for _, word := range strings.Fields(text) {
+		first, last, isRange := strings.Cut(word, "-")
+		if !isRange {
+			last = first
+		}
+		a, b := rowPattern.FindStringSubmatch(first), rowPattern.FindStringSubmatch(last)
+		if a == nil || b == nil || a[1] != b[1] {
+			return nil, fmt.Errorf("%q is no row and no range of rows", word)
+		}
+		from, _ := strconv.Atoi(a[2])
+		to, _ := strconv.Atoi(b[2])
+		for n := from; n <= to; n++ {
+			rows = append(rows, a[1]+strconv.Itoa(n))
+		}
+	}
+	return rows, nil
+}
+
+// missing returns the needed rows that no mutation is for.
+func (l *list) missing() []string {
+	var rows []string
+	for _, row := range l.need {
+		if !slices.ContainsFunc(l.mutations, func(m mutation) bool { return slices.Contains(m.rows, row) }) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// apply returns src with the mutation made.
+func (m *mutation) apply(src string) (string, error) {
+	if n := strings.Count(src, m.old); n != 1 {
+		return "", fmt.Errorf("its text is in %s %d times, not once", m.file, n)
+	}
+	return strings.Replace(src, m.old, m.new, 1), nil
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseList(t *testing.T) {
+	const text = `
+# a comment
+need A1-A3 B2
+
+A1 A2: the first: with a colon
+in stopreason/stopreason.go
+test ./subagent
+- one
+- 	two
++ three
+
+B2: the second
+in a.go
+test ./b
+- gone
+`
+	got, err := parseList(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &list{
+		need: []string{"A1", "A2", "A3", "B2"},
+		mutations: []mutation{
+			{line: 5, rows: []string{"A1", "A2"}, what: "the first: with a colon", file: "stopreason/stopreason.go", pkg: "./subagent", old: "one\n\ttwo", new: "three"},
+			{line: 12, rows: []string{"B2"}, what: "the second", file: "a.go", pkg: "./b", old: "gone"},
+		},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(list{}, mutation{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"A3"}, got.missing()); diff != "" {
+		t.Errorf("missing rows (-want +got):\n%s", diff)
+	}
+}
+
+func TestParseListRefuses(t *testing.T) {
+	for name, text := range map[string]string{
+		"a change before a mutation": "- x",
+		"a row that is none":         "need A1 18",
+		"a range over two letters":   "need A1-B2",
+		"an unknown line":            "A1: x\nfile a.go",
+		"no change":                  "A1: x\nin a.go\ntest ./a\n- x\n+ x",
+		"no file":                    "A1: x\ntest ./a\n- x",
+		"no package":                 "A1: x\nin a.go\n- x",
+	} {
+		if _, err := parseList(text); err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+func TestApply(t *testing.T) {
+	m := mutation{file: "a.go", old: "b", new: "c"}
+	if got, err := m.apply("abd"); got != "acd" || err != nil {
+		t.Errorf("apply = %q, %v", got, err)
+	}
+	for _, src := range []string{"", "a", "bb"} {
+		if got, err := m.apply(src); err == nil {
+			t.Errorf("apply to %q = %q, want an error", src, got)
+		}
+	}
+}
+
+func TestReadEvents(t *testing.T) {
+	const out = `{"Action":"run","Test":"TestParity/A1_stops"}
+{"Action":"pass","Test":"TestParity/A1_stops"}
+{"Action":"run","Test":"TestParity/A12_relative"}
+{"Action":"run","Test":"TestParity/A12_relative/A13"}
+{"Action":"fail","Test":"TestParity/A12_relative"}
+{"Action":"pass","Test":"TestParity/A12_again"}
+{"Action":"run","Test":"TestParity/B1"}
+{"Action":"fail","Test":"TestParity"}
+not JSON
+`
+	got, err := readEvents(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(outcomes{"A1": "pass", "A12": "fail", "B1": "run"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := readEvents(`{"Action":"build-output","Output":"x.go:1: no"}` + "\n" + `{"Action":"build-fail"}`); err == nil || !strings.Contains(err.Error(), "x.go:1") {
+		t.Errorf("a failed build gives %v, want what the compiler said", err)
+	}
+}
+
+// What make mutate does takes minutes; that the list still fits the code is told at
+// once.
+func TestListFits(t *testing.T) {
+	l, err := parseList(mutations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range l.mutations {
+		src, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(m.file)))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if _, err := m.apply(string(src)); err != nil {
+			t.Errorf("%s: %v", &m, err)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// parallel is how many go tests run at once.
+const parallel = 2
+
+//go:embed mutations.txt
+var mutations string
+
+func main() {
+	// An interrupt ends the tests too: they are in our process group.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, rows []string) error {
+	l, err := parseList(mutations)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if !rowPattern.MatchString(row) {
+			return fmt.Errorf("%q is no row of PARITY, such as A18", row)
+		}
+	}
+	chosen := slices.DeleteFunc(slices.Clone(l.mutations), func(m mutation) bool {
+		return len(rows) > 0 && !slices.ContainsFunc(m.rows, func(row string) bool { return slices.Contains(rows, row) })
+	})
+	root, err := moduleRoot(ctx)
+	if err != nil {
+		return err
+	}
+	before, err := baseline(ctx, root, chosen)
+	if err != nil {
+		return err
+	}
+
+	errs := make([]error, len(chosen))
+	var tries errgroup.Group
+	tries.SetLimit(parallel)
+	for i := range chosen {
+		tries.Go(func() error {
+			m := &chosen[i]
+			start := time.Now()
+			errs[i] = try(ctx, root, m, before[m.pkg])
+			verdict := "red"
+			if errs[i] != nil {
+				verdict = "NOT RED: " + errs[i].Error()
+			}
+			fmt.Printf("%-9s %5.1fs  %-60s %s\n", strings.Join(m.rows, " "), time.Since(start).Seconds(), m.what, verdict)
+			return nil
+		})
+	}
+	tries.Wait()
+
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	wrong := slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	var missing []string
+	if len(rows) == 0 {
+		missing = l.missing()
+	}
+	fmt.Printf("\n%d mutations, %d turned their rows red; of %d rows that need one, %d have none\n",
+		len(chosen), len(chosen)-len(wrong), len(l.need), len(missing))
+	if len(missing) > 0 {
+		return fmt.Errorf("no mutation for %s", strings.Join(missing, " "))
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("%d mutations did not turn their rows red", len(wrong))
+	}
+	return nil
+}
+
+func moduleRoot(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	return strings.TrimSpace(string(out)), err
+}
+
+// baseline runs the parity tests that the mutations need, without any mutation.
+func baseline(ctx context.Context, root string, chosen []mutation) (map[string]outcomes, error) {
+	rows := map[string][]string{}
+	for _, m := range chosen {
+		rows[m.pkg] = append(rows[m.pkg], m.rows...)
+	}
+	results := map[string]outcomes{}
+	for pkg, rows := range rows {
+		slices.Sort(rows)
+		var err error
+		if results[pkg], err = goTest(ctx, root, pkg, "", slices.Compact(rows)); err != nil {
+			return nil, fmt.Errorf("%s without a mutation: %w", pkg, err)
+		}
+	}
+	return results, nil
+}
+
+// try makes the mutation and returns nil if each of its rows turned red.
+func try(ctx context.Context, root string, m *mutation, before outcomes) error {
+	for _, row := range m.rows {
+		if before[row] != "pass" {
+			return fmt.Errorf("without the mutation %s of %s does not pass: %q", row, m.pkg, before[row])
+		}
+	}
+	dir, err := os.MkdirTemp("", "mutate")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	overlay, err := m.overlay(root, dir)
+	if err != nil {
+		return err
+	}
+	after, err := goTest(ctx, root, m.pkg, overlay, m.rows)
+	if err != nil {
+		return err
+	}
+	for _, row := range m.rows {
+		switch after[row] {
+		case "fail", "run":
+		case "":
+			return fmt.Errorf("%s was not reached", row)
+		default:
+			return fmt.Errorf("%s survived it", row)
+		}
+	}
+	return nil
+}
+
+// overlay writes the changed file into dir, and beside it the overlay that puts it in
+// place of the original. It returns the overlay's name.
+func (m *mutation) overlay(root, dir string) (string, error) {
+	original := filepath.Join(root, filepath.FromSlash(m.file))
+	src, err := os.ReadFile(original)
+	if err != nil {
+		return "", err
+	}
+	changed, err := m.apply(string(src))
+	if err != nil {
+		return "", err
+	}
+	mutant, overlay := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{original: mutant}})
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(mutant, []byte(changed), 0o600); err != nil {
+		return "", err
+	}
+	return overlay, os.WriteFile(overlay, text, 0o600)
+}

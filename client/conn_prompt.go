@@ -1,0 +1,235 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/coder/acp-go-sdk"
+
+	"github.com/errand-acp/errand/internal/wire"
+)
+
+// turnState is what the connection knows of one session; guarded by Conn.mu.
+type turnState struct {
+	turn *turn // the prompt in flight, or nil
+	// ours is true once the session was prompted or cancelled from here. Others are
+	// the agent's own.
+	ours bool
+	// cancelled is true from session/cancel to the next prompt: every permission
+	// request is answered `cancelled`.
+	cancelled bool
+	asks      map[*wire.Request]struct{} // the permission requests without an answer
+}
+
+// turn is a prompt in flight; guarded by Conn.mu.
+type turn struct {
+	answered  bool
+	cancelled bool
+	rebind    func() // undoes what the cancel did to the queue's bound
+}
+
+// state returns what is known of a session; with mu held.
+func (c *Conn) state(id acp.SessionId) *turnState {
+	s := c.sessions[id]
+	if s == nil {
+		s = &turnState{asks: map[*wire.Request]struct{}{}}
+		c.sessions[id] = s
+	}
+	return s
+}
+
+// Prompt sends a prompt and returns when the turn has ended and all its updates were
+// delivered. A session has one turn at a time: a second prompt fails with
+// [ErrTurnActive].
+//
+// When ctx ends before the answer, session/cancel is sent, once; pending permission
+// requests of the session, and later ones, are answered `cancelled`; and the agent's own
+// answer is waited for, for ConnOptions.CancelGrace at most. If it comes it is
+// returned, and the error is nil. Otherwise the error is a *CallError that wraps that of
+// ctx. A callback's own context is refused with [ErrCallbackContext].
+//
+// See https://agentclientprotocol.com/protocol/prompt-turn.
+func (c *Conn) Prompt(ctx context.Context, params acp.PromptRequest) (acp.PromptResponse, error) {
+	var result acp.PromptResponse
+	raw, err := c.prompt(ctx, params, nil)
+	if err == nil {
+		decode(raw, &result)
+	}
+	return result, err
+}
+
+// prompt is Prompt with the raw result. onReply is as for call.
+func (c *Conn) prompt(ctx context.Context, params acp.PromptRequest, onReply func(raw json.RawMessage, err error)) (json.RawMessage, error) {
+	const method = acp.AgentMethodSessionPrompt
+	if err := c.checkContext(ctx, method); err != nil {
+		return nil, err
+	}
+	body, err := encodePrompt(params)
+	if err != nil {
+		return nil, &CallError{Method: method, Err: fmt.Errorf("params: %w", err)}
+	}
+	t := &turn{}
+	k, err := c.startTurn(ctx, t, params.SessionId, body, onReply)
+	if err != nil {
+		return nil, err
+	}
+	defer c.endTurn(t, params.SessionId)
+	select {
+	case <-k.Done():
+	case <-ctx.Done():
+		c.giveUp(ctx, t, params.SessionId, k)
+	}
+	raw, err := k.Reply()
+	if err != nil {
+		return nil, callError(err)
+	}
+	return raw, nil
+}
+
+// startTurn sends the prompt, in one step with the check that no other is in flight.
+func (c *Conn) startTurn(ctx context.Context, t *turn, id acp.SessionId, body json.RawMessage, onReply func(json.RawMessage, error)) (*wire.Call, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.state(id)
+	if s.turn != nil {
+		return nil, &CallError{Method: acp.AgentMethodSessionPrompt, Err: ErrTurnActive}
+	}
+	hook := replyHook(onReply)
+	k, err := c.wire.Start(ctx, acp.AgentMethodSessionPrompt, body, func(raw []byte, err error) {
+		c.mu.Lock()
+		t.answered = true
+		c.mu.Unlock()
+		if hook != nil {
+			hook(raw, err)
+		}
+	})
+	if err != nil {
+		return nil, callError(err)
+	}
+	s.turn, s.ours, s.cancelled = t, true, false
+	return k, nil
+}
+
+func (c *Conn) endTurn(t *turn, id acp.SessionId) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state(id).turn = nil
+	if t.rebind != nil {
+		t.rebind()
+	}
+}
+
+// giveUp ends a turn whose context has ended: an answer that has been read counts, a
+// prompt that has not left is taken back, and else the agent is asked to stop.
+func (c *Conn) giveUp(ctx context.Context, t *turn, id acp.SessionId, k *wire.Call) {
+	err := ctx.Err()
+	if cause := context.Cause(ctx); cause != err {
+		err = fmt.Errorf("%w: %w", err, cause)
+	}
+	if !c.stopTurn(t, id, k, err) {
+		return
+	}
+	timer := time.NewTimer(c.opts.CancelGrace)
+	defer timer.Stop()
+	select {
+	case <-k.Done():
+	case <-timer.C:
+		k.Abandon(err)
+	}
+}
+
+// stopTurn reports whether there is an answer to be waited for.
+func (c *Conn) stopTurn(t *turn, id acp.SessionId, k *wire.Call, err error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t.answered {
+		return true
+	}
+	if k.Withdraw(err) {
+		return false
+	}
+	if !t.cancelled {
+		c.postCancel(id, acp.CancelNotification{SessionId: id})
+	}
+	return true
+}
+
+// Cancel asks the agent to end the turn of a session and returns when that has been
+// written. The turn's Prompt returns what the agent answers. Permission requests of
+// the session are answered `cancelled` from here to its next prompt. If ctx ends first,
+// session/cancel is still sent once the agent reads on.
+//
+// See https://agentclientprotocol.com/protocol/prompt-turn#cancellation.
+func (c *Conn) Cancel(ctx context.Context, params acp.CancelNotification) error {
+	c.mu.Lock()
+	posted := c.postCancel(params.SessionId, params)
+	c.mu.Unlock()
+	if err := posted.Wait(ctx); err != nil {
+		return callError(err)
+	}
+	return nil
+}
+
+// postCancel sends session/cancel and, after it, the answers to what is pending; with
+// mu held.
+func (c *Conn) postCancel(id acp.SessionId, params acp.CancelNotification) *wire.Posted {
+	s := c.state(id)
+	s.ours, s.cancelled = true, true
+	if t := s.turn; t != nil {
+		t.cancelled = true
+		if t.rebind == nil {
+			// The agent's last words must not wait for a slow callback.
+			t.rebind = c.wire.Unbind()
+		}
+	}
+	posted := c.wire.Post(acp.AgentMethodSessionCancel, params)
+	for _, s := range c.sessions {
+		if c.refuses(s) {
+			for r := range s.asks {
+				r.Answer(cancelledOutcome, nil)
+			}
+			clear(s.asks)
+		}
+	}
+	return posted
+}
+
+// encodePrompt writes a prompt as JSON. The SDK's own encoding of a content block
+// drops its annotations and _meta.
+func encodePrompt(p acp.PromptRequest) (json.RawMessage, error) {
+	blocks := make([]any, len(p.Prompt))
+	for i, b := range p.Prompt {
+		switch {
+		case b.Text != nil:
+			v := *b.Text
+			v.Type = "text"
+			blocks[i] = v
+		case b.Image != nil:
+			v := *b.Image
+			v.Type = "image"
+			blocks[i] = v
+		case b.Audio != nil:
+			v := *b.Audio
+			v.Type = "audio"
+			blocks[i] = v
+		case b.ResourceLink != nil:
+			v := *b.ResourceLink
+			v.Type = "resource_link"
+			blocks[i] = v
+		case b.Resource != nil:
+			v := *b.Resource
+			v.Type = "resource"
+			blocks[i] = v
+		default:
+			return nil, fmt.Errorf("content block %d is empty", i)
+		}
+	}
+	return json.Marshal(struct {
+		Meta      map[string]any `json:"_meta,omitempty"`
+		MessageId *string        `json:"messageId,omitempty"`
+		Prompt    []any          `json:"prompt"`
+		SessionId acp.SessionId  `json:"sessionId"`
+	}{p.Meta, p.MessageId, blocks, p.SessionId})
+}

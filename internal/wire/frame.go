@@ -1,0 +1,152 @@
+package wire
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// version is the value of every frame's jsonrpc member.
+const version = `"2.0"`
+
+// frame is what a JSON object says as a JSON-RPC frame. Values are raw JSON, nil
+// where the member is missing.
+type frame struct {
+	v2          bool
+	method      []byte // unquoted; empty if it is missing or no string
+	id, params  []byte
+	result, err []byte
+}
+
+// parseFrame reads the object at the cursor. The frame is to be used only if the
+// cursor is still OK.
+func parseFrame(s *Scan) (f frame, ok bool) {
+	if !s.Object() {
+		return f, false
+	}
+	for name, ok := s.Key(); ok; name, ok = s.Key() {
+		value := s.Skip()
+		switch string(name) {
+		case "jsonrpc":
+			f.v2 = string(value) == version
+		case "method":
+			f.method = nil
+			if len(value) > 0 && value[0] == '"' {
+				f.method = unquoted(value)
+			}
+		case "id":
+			f.id = value
+		case "params":
+			f.params = value
+		case "result":
+			f.result = value
+		case "error":
+			f.err = value
+		}
+	}
+	return f, s.OK()
+}
+
+// fails reports whether the frame has an error: not a null one, and not the text
+// that a log line may have under that name.
+func (f *frame) fails() bool {
+	return f.err != nil && !isNull(f.err) && (f.v2 || f.err[0] == '{')
+}
+
+// isReply reports whether the frame answers something. A peer that writes all members
+// always writes null for the ones that do not apply.
+func (f *frame) isReply() bool {
+	return f.fails() || f.result != nil && (len(f.method) == 0 || !isNull(f.result))
+}
+
+func isNull(raw []byte) bool { return string(raw) == "null" }
+
+// ourID returns the number that raw is as an id of ours: a number or a string that
+// says one, in any notation.
+func ourID(raw []byte) (id int64, ok bool) {
+	if len(raw) > 1 && raw[0] == '"' {
+		raw = unquoted(raw)
+	}
+	if len(raw) == 0 || len(raw) > 32 || !isDigit(raw[0]) {
+		return 0, false
+	}
+	if id, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+		return id, true
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || f != math.Trunc(f) || f > 1<<53 {
+		return 0, false
+	}
+	return int64(f), true
+}
+
+// idKey makes ids comparable that are written differently.
+func idKey(raw []byte) string {
+	if len(raw) > 1 && raw[0] == '"' {
+		return `"` + Unquote(raw)
+	}
+	if id, ok := ourID(raw); ok {
+		return strconv.FormatInt(id, 10)
+	}
+	return string(raw)
+}
+
+// trimLead returns text without what a launcher or a terminal may have put before a
+// frame: white space, a byte order mark, control characters, escape sequences.
+func trimLead(text []byte) []byte {
+	for len(text) > 0 {
+		switch {
+		case text[0] == 0x1b:
+			text = text[escapeLen(text):]
+		case text[0] <= ' ' || text[0] == 0x7f:
+			text = text[1:]
+		case len(text) >= 3 && string(text[:3]) == "\ufeff":
+			text = text[3:]
+		default:
+			return text
+		}
+	}
+	return text
+}
+
+// escapeLen returns the length of the terminal escape sequence that text starts
+// with (ECMA-48), all of text if it does not end.
+func escapeLen(text []byte) int {
+	if len(text) < 2 {
+		return len(text)
+	}
+	i := 2
+	switch text[1] {
+	case '[': // parameters and intermediates, then a final byte
+		for i < len(text) && 0x20 <= text[i] && text[i] < 0x40 {
+			i++
+		}
+	case ']', 'P', 'X', '^', '_': // a string up to BEL or ESC \
+		for i < len(text) && text[i] != 0x07 {
+			if text[i] == 0x1b && i+1 < len(text) && text[i+1] == '\\' {
+				i++
+				break
+			}
+			i++
+		}
+	default: // intermediates, then a final byte
+		i = 1
+		for i < len(text) && 0x20 <= text[i] && text[i] < 0x30 {
+			i++
+		}
+	}
+	return min(i+1, len(text))
+}
+
+// validUTF8 returns text with each byte that is not part of UTF-8 replaced, as
+// encoding/json does it.
+func validUTF8(text []byte) []byte {
+	if utf8.Valid(text) {
+		return text
+	}
+	out := make([]byte, 0, len(text)+16)
+	for _, r := range string(text) {
+		out = utf8.AppendRune(out, r)
+	}
+	return out
+}

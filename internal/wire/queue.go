@@ -1,0 +1,175 @@
+package wire
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+)
+
+// item is one thing to be done in wire order: a *Call to be delivered, a *Request to
+// be started, an endOfStream, or something for Handler.Run.
+type item struct {
+	what any
+	cost int64
+}
+
+// endOfStream is what the stream ended with.
+type endOfStream struct{ cause error }
+
+// itemCost is what an item costs beyond the bytes of its frame, roughly.
+const itemCost = 128
+
+// push adds an item on the reader. It is handed over with others, before the reader
+// may block.
+func (c *Conn) push(what any, size int) {
+	cost := int64(size) + itemCost
+	c.batch = append(c.batch, item{what, cost})
+	c.batchBytes += cost
+}
+
+// flush hands over what the reader has and waits as long as too much is queued.
+func (c *Conn) flush() {
+	c.hand()
+	if c.queued.Load() > int64(c.opts.MaxQueueBytes) {
+		c.hold()
+	}
+}
+
+// hand gives the reader's items to the dispatcher.
+func (c *Conn) hand() {
+	if len(c.batch) == 0 {
+		return
+	}
+	c.queued.Add(c.batchBytes)
+	c.mu.Lock()
+	c.queue = append(c.queue, c.batch...)
+	c.startDispatcher()
+	c.mu.Unlock()
+	clear(c.batch)
+	c.batch, c.batchBytes = c.batch[:0], 0
+	if cap(c.batch) > maxKept {
+		c.batch = nil
+	}
+}
+
+// maxKept is how many items a slice may have room for and still be used again by an
+// idle connection.
+const maxKept = 64
+
+// hold is the back pressure: the reader waits until half of the queue is done. It
+// reads on, within a larger bound, while a callback waits for a reply, and
+// without one while the queue is unbound.
+func (c *Conn) hold() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held.Store(true)
+	defer c.held.Store(false)
+	low := int64(c.opts.MaxQueueBytes) / 2
+	high := int64(max(c.opts.MaxQueueBytes, c.opts.MaxMessageBytes))
+	for {
+		queued := c.queued.Load()
+		switch {
+		case queued <= low || c.unbound > 0 || c.shut.Load():
+			return
+		case len(c.direct) > 0 && queued <= high:
+			return
+		}
+		for k := range c.direct {
+			c.fail(k, ErrBacklog)
+		}
+		c.room.Wait()
+	}
+}
+
+// release takes cost off the queue.
+func (c *Conn) release(cost int64) {
+	if left := c.queued.Add(-cost); c.held.Load() && left <= int64(c.opts.MaxQueueBytes)/2 {
+		c.mu.Lock()
+		c.room.Broadcast()
+		c.mu.Unlock()
+	}
+}
+
+// startDispatcher is called with mu held.
+func (c *Conn) startDispatcher() {
+	if !c.dispatching {
+		c.dispatching = true
+		// The dispatcher: owned by the Conn, ends when the queue is empty.
+		go c.dispatch()
+	}
+}
+
+// dispatch does what is queued, in order.
+func (c *Conn) dispatch() {
+	var items []item
+	// A callback that ends its goroutine must not take the queue with it.
+	left := func() {
+		if len(items) > 0 {
+			c.mu.Lock()
+			c.queue = append(items[1:], c.queue...)
+			c.dispatching = false
+			c.startDispatcher()
+			c.mu.Unlock()
+			c.release(items[0].cost)
+		}
+	}
+	defer left()
+	for {
+		c.mu.Lock()
+		if len(c.queue) == 0 {
+			c.dispatching = false
+			c.queue, c.spare = nil, nil
+			c.mu.Unlock()
+			return
+		}
+		taken := c.queue
+		c.queue, c.spare = c.spare[:0], nil
+		c.mu.Unlock()
+		for items = taken; len(items) > 0; items = items[1:] {
+			c.do(items[0])
+			items[0].what = nil
+		}
+		c.mu.Lock()
+		c.spare = taken
+		c.mu.Unlock()
+	}
+}
+
+func (c *Conn) do(it item) {
+	switch what := it.what.(type) {
+	case *Call:
+		c.mu.Lock()
+		c.deliver(what)
+		c.mu.Unlock()
+	case *Request:
+		// A request is on the queue's account until it is handled.
+		c.start(what, it.cost)
+		return
+	case endOfStream:
+		c.mu.Lock()
+		c.failCalls(what.cause)
+		c.mu.Unlock()
+		c.cancel(what.cause)
+	default:
+		c.run(what)
+	}
+	c.release(it.cost)
+}
+
+func (c *Conn) run(deferred any) {
+	defer c.Contain()
+	c.h.Run(c.ctx, deferred)
+}
+
+// Contain is deferred around user code: a panic in it is counted and reported.
+func (c *Conn) Contain() {
+	v := recover()
+	if v == nil {
+		return
+	}
+	c.count(&c.stats.Panics)
+	if c.opts.Logger != nil {
+		c.opts.Logger.LogAttrs(c.ctx, slog.LevelError, "panic in a callback",
+			slog.String("panic", c.redact(fmt.Sprint(v))), slog.String("stack", string(debug.Stack())))
+	}
+}

@@ -1,0 +1,274 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"time"
+	"unicode/utf8"
+)
+
+// cancelMethod withdraws a request
+// (https://agentclientprotocol.com/protocol/cancellation).
+const cancelMethod = "$/cancel_request"
+
+// read is the reader: it runs on its own goroutine and ends with the stream.
+func (c *Conn) read() {
+	for {
+		line, over, err := c.lines.next()
+		if err != nil {
+			c.end(err)
+			return
+		}
+		c.bytesIn.Add(int64(len(line)) + 1)
+		if over {
+			c.overLine(line)
+		} else {
+			c.line(line)
+		}
+	}
+}
+
+// end is what the end of the stream leads to, after everything that was read.
+func (c *Conn) end(cause error) {
+	closed := &ClosedError{Cause: cause}
+	c.mu.Lock()
+	if c.ended == nil {
+		c.ended = closed
+	}
+	for k := range c.direct {
+		c.fail(k, closed)
+	}
+	c.room.Broadcast()
+	c.mu.Unlock()
+
+	c.push(endOfStream{closed}, 0)
+	c.hand()
+	c.cancelReq(closed)
+	close(c.done)
+	// A callback that waits for its context must not be waited for without end.
+	timer := time.AfterFunc(drainGrace, func() { c.cancel(closed) })
+	context.AfterFunc(c.ctx, func() { timer.Stop() })
+	c.lines = lines{}
+}
+
+// line takes one line: a frame, an array of frames, nothing, or noise.
+func (c *Conn) line(line []byte) {
+	text := trimLead(line)
+	if len(text) == 0 {
+		return
+	}
+	if text[0] != '{' && text[0] != '[' {
+		c.noise(line)
+		return
+	}
+	if !utf8.Valid(text) {
+		text = validUTF8(text)
+	}
+	s := NewScan(text)
+	if text[0] == '{' {
+		f, ok := parseFrame(&s)
+		if !ok || len(trimLead(s.Rest())) > 0 || !c.route(&f, len(line), false) {
+			c.noise(line)
+		}
+		return
+	}
+
+	// An array counts only as a whole. Its requests are answered one by one.
+	if s.Skip() == nil || len(trimLead(s.Rest())) > 0 {
+		c.noise(line)
+		return
+	}
+	s = NewScan(text)
+	frames, others := 0, 0
+	for s.Array(); s.Elem(); {
+		element := s.Skip()
+		es := NewScan(element)
+		if f, ok := parseFrame(&es); ok && c.route(&f, len(element), false) {
+			frames++
+		} else {
+			others++
+		}
+	}
+	if others > 0 || frames == 0 {
+		c.noise(line)
+	}
+}
+
+// overLine takes a line that is too long, of which start has been read.
+func (c *Conn) overLine(start []byte) {
+	frames := 0
+	s := skim{emit: func(f frame) {
+		if c.route(&f, 0, true) {
+			frames++
+		}
+	}}
+	head := bytes.Clone(start[:min(len(start), maxNoiseRead)])
+	s.feed(trimLead(start))
+	c.lines.rest(func(more []byte) {
+		c.bytesIn.Add(int64(len(more)))
+		s.feed(more)
+	})
+	if frames == 0 {
+		c.noise(head)
+	}
+}
+
+// route takes one frame; false means that it is none. over says that the frame was
+// too large, so that params, result and err are not there.
+func (c *Conn) route(f *frame, size int, over bool) bool {
+	if f.isReply() {
+		if taken, known := c.reply(f, size, over); taken {
+			if known {
+				c.frames.Add(1)
+			}
+			return known
+		}
+	}
+	if len(f.method) == 0 {
+		return false
+	}
+	if c.method != string(f.method) {
+		c.method = string(f.method)
+	}
+	method := c.method
+	class := c.h.Classify(method)
+	if !f.v2 && class == ClassUnknown && method != cancelMethod {
+		return false
+	}
+	c.frames.Add(1)
+	c.log("received", method, f.id, size)
+	if c.shut.Load() {
+		return true
+	}
+	switch {
+	case method == cancelMethod:
+		c.withdrawn(f.params)
+	case f.id == nil || class == ClassNotification:
+		if over {
+			c.count(&c.stats.Dropped)
+		} else if v := c.h.Notification(method, f.params); v != nil {
+			c.push(v, size)
+		}
+		if f.id != nil && !isNull(f.id) {
+			c.answerAtOnce(f.id, method)
+		}
+	case class == ClassPeer && c.echo(f.id, method):
+	default:
+		c.receive(f, method, size, over)
+	}
+	return true
+}
+
+// reply takes a reply. taken is false for a frame that answers nothing of ours and can
+// be something else; known is false for noise.
+func (c *Conn) reply(f *frame, size int, over bool) (taken, known bool) {
+	c.mu.Lock()
+	id, ours := ourID(f.id)
+	k := c.calls[id]
+	if !ours || k == nil {
+		defer c.mu.Unlock()
+		if len(f.method) > 0 {
+			return false, false
+		}
+		_, late := c.abandoned[id]
+		switch {
+		case f.id == nil && !(f.v2 && f.fails()):
+			// Some peers answer what they cannot read with an error without an id.
+			return true, false
+		case ours && late:
+			delete(c.abandoned, id)
+			c.stats.Late++
+		case ours && 0 < id && id <= c.nextID:
+			c.stats.Duplicate++
+		default:
+			c.stats.Stray++
+		}
+		return true, true
+	}
+	delete(c.calls, id)
+	delete(c.direct, k)
+	k.replying = true
+	c.mu.Unlock()
+
+	c.log("received", k.method, f.id, size)
+	switch {
+	case over:
+		k.err = &CallError{Method: k.method, Sent: true, Err: &TooLargeError{Limit: c.opts.MaxMessageBytes}}
+	case f.fails():
+		k.err = parseError(f.err)
+	default:
+		k.result = slices.Clone(f.result)
+	}
+	c.replied(k, size)
+	return true, true
+}
+
+// replied runs the hook of a call that has its reply and sees to its delivery.
+func (c *Conn) replied(k *Call, size int) {
+	if k.onReply != nil {
+		k.onReply(k.result, k.err)
+	}
+	close(k.read)
+	if k.direct {
+		c.mu.Lock()
+		c.deliver(k)
+		c.mu.Unlock()
+		return
+	}
+	c.push(k, size)
+}
+
+// echo reports whether a request is one of ours that came back, and fails that call.
+func (c *Conn) echo(id []byte, method string) bool {
+	n, ok := ourID(id)
+	c.mu.Lock()
+	k := c.calls[n]
+	if !ok || k == nil || k.method != method {
+		c.mu.Unlock()
+		return false
+	}
+	delete(c.calls, n)
+	delete(c.direct, k)
+	k.replying = true
+	c.mu.Unlock()
+	k.err = &CallError{Method: method, Sent: true, Err: &EchoError{}}
+	c.replied(k, 0)
+	return true
+}
+
+// parseError reads an error object, or what a peer put in its place.
+func parseError(raw []byte) *Error {
+	e := &Error{Code: CodeInternal}
+	s := NewScan(raw)
+	if !s.Object() {
+		e.Message = string(raw)
+		if text, ok := s.Text(); ok {
+			e.Message = text
+		}
+		return e
+	}
+	for name, ok := s.Key(); ok; name, ok = s.Key() {
+		value := s.Skip()
+		switch string(name) {
+		case "code":
+			negative := len(value) > 0 && value[0] == '-'
+			if code, ok := ourID(bytes.TrimPrefix(value, []byte("-"))); ok {
+				e.Code = int(code)
+				if negative {
+					e.Code = -e.Code
+				}
+			}
+		case "message":
+			e.Message = string(value)
+			if len(value) > 0 && value[0] == '"' {
+				e.Message = Unquote(value)
+			}
+		case "data":
+			if !isNull(value) {
+				e.Data = slices.Clone(value)
+			}
+		}
+	}
+	return e
+}

@@ -1,0 +1,213 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+)
+
+// Request is a request of the peer.
+type Request struct {
+	Method string
+	// Params are raw JSON, nil where there are none or TooLarge is set.
+	Params []byte
+	// TooLarge says that the frame was longer than Options.MaxMessageBytes.
+	TooLarge bool
+	// State is the handler's own: what Receive leaves there for Serve.
+	State any
+
+	c      *Conn
+	id     []byte
+	key    string
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	// answer is closed when the answer has been queued.
+	answer chan struct{}
+
+	// Guarded by Conn.mu:
+	cost  int64
+	frame *outgoing // the answer; nil before
+}
+
+// Context ends when the peer withdraws the request or goes, and once it has been
+// answered.
+func (r *Request) Context() context.Context { return r.ctx }
+
+// errWithdrawn is the cause of a context whose request was withdrawn.
+var errWithdrawn = errors.New("the request was withdrawn by the peer")
+
+// receive takes a request on the reader.
+func (c *Conn) receive(f *frame, method string, size int, over bool) {
+	r := &Request{
+		Method: method, Params: slices.Clone(f.params), TooLarge: over,
+		c: c, id: slices.Clone(f.id), key: idKey(f.id), answer: make(chan struct{}),
+	}
+	r.ctx, r.cancel = context.WithCancelCause(c.reqCtx)
+	c.mu.Lock()
+	c.requests[r.key] = r
+	c.open++
+	c.mu.Unlock()
+	c.h.Receive(r)
+	c.push(r, size)
+}
+
+// withdrawn takes $/cancel_request, at once.
+func (c *Conn) withdrawn(params []byte) {
+	s := NewScan(params)
+	s.Object()
+	for name, ok := s.Key(); ok; name, ok = s.Key() {
+		value := s.Skip()
+		if string(name) != "requestId" || value == nil {
+			continue
+		}
+		c.mu.Lock()
+		r := c.requests[idKey(value)]
+		c.mu.Unlock()
+		if r != nil {
+			r.cancel(errWithdrawn)
+		}
+	}
+}
+
+// start begins to serve a request, or has it wait for others to end.
+func (c *Conn) start(r *Request, cost int64) {
+	c.mu.Lock()
+	r.cost = cost
+	if r.frame == nil && c.serving == c.opts.MaxRequests {
+		c.waiting = append(c.waiting, r)
+		c.mu.Unlock()
+		return
+	}
+	if r.frame != nil {
+		c.mu.Unlock()
+		c.release(cost)
+		return
+	}
+	c.serving++
+	c.mu.Unlock()
+	// A server of requests: owned by the Conn, ends when none waits.
+	go c.serve(r)
+}
+
+func (c *Conn) serve(r *Request) {
+	defer func() {
+		c.mu.Lock()
+		c.serving--
+		// A handler that ended its goroutine must not leave the others waiting.
+		if len(c.waiting) > 0 {
+			c.serving++
+			go c.serve(c.nextWaiting())
+		}
+		c.mu.Unlock()
+	}()
+	for r != nil {
+		c.handle(r)
+		c.mu.Lock()
+		r = c.nextWaiting()
+		c.mu.Unlock()
+	}
+}
+
+// nextWaiting is called with mu held.
+func (c *Conn) nextWaiting() *Request {
+	if len(c.waiting) == 0 {
+		c.waiting = nil
+		return nil
+	}
+	r := c.waiting[0]
+	c.waiting[0] = nil
+	c.waiting = c.waiting[1:]
+	return r
+}
+
+// handle serves one request and returns when the answer has been written or cannot be.
+func (c *Conn) handle(r *Request) {
+	c.release(r.cost)
+	if !r.answered() {
+		c.ask(r)
+	}
+	<-r.answer
+	<-r.frame.done
+}
+
+// ask lets the handler answer. Whatever it does, there is an answer.
+func (c *Conn) ask(r *Request) {
+	var result any
+	var err error = errInternal
+	defer func() { r.Answer(result, err) }()
+	defer c.Contain()
+	result, err = nil, errInternal
+	res, e := c.h.Serve(r)
+	result, err = res, e
+}
+
+func (r *Request) answered() bool {
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	return r.frame != nil
+}
+
+// Answer queues the answer, behind the frames queued so far, and returns at once. Only
+// the first one counts. An *Error is sent as it is; any other error, and a result that
+// cannot be encoded, as a fixed text.
+func (r *Request) Answer(result any, err error) {
+	text := answerText(r.id, result, err)
+	c := r.c
+	c.mu.Lock()
+	if r.frame != nil {
+		c.mu.Unlock()
+		return
+	}
+	// Where it cannot be written there is nobody to tell.
+	r.frame, _ = c.post(&outgoing{text: text, cost: int64(len(text)) + itemCost})
+	if c.requests[r.key] == r {
+		delete(c.requests, r.key)
+	}
+	c.open--
+	c.mu.Unlock()
+	close(r.answer)
+	r.cancel(nil)
+	c.log("answered", r.Method, r.id, len(text))
+}
+
+// answerAtOnce answers a notification that came with an id.
+func (c *Conn) answerAtOnce(id []byte, method string) {
+	text := answerText(id, nil, nil)
+	c.mu.Lock()
+	c.post(&outgoing{text: text, cost: int64(len(text)) + itemCost})
+	c.mu.Unlock()
+	c.log("answered", method, id, len(text))
+}
+
+func answerText(id []byte, result any, err error) []byte {
+	var e *Error
+	var value []byte
+	if err != nil && !errors.As(err, &e) {
+		e = errInternal
+	}
+	if e == nil {
+		var failed error
+		if value, failed = json.Marshal(result); failed != nil {
+			e = errInternal
+		}
+	}
+	var b bytes.Buffer
+	b.WriteString(`{"jsonrpc":` + version + `,"id":`)
+	b.Write(id)
+	if e == nil {
+		b.WriteString(`,"result":`)
+		b.Write(value)
+	} else {
+		value, _ = json.Marshal(struct {
+			Code    int             `json:"code"`
+			Message string          `json:"message"`
+			Data    json.RawMessage `json:"data,omitempty"`
+		}{e.Code, e.Message, e.Data})
+		b.WriteString(`,"error":`)
+		b.Write(value)
+	}
+	b.WriteString("}\n")
+	return b.Bytes()
+}

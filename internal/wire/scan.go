@@ -1,0 +1,311 @@
+package wire
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxDepth bounds how deep arrays and objects may nest, as encoding/json does: what
+// is deeper is not a frame.
+const maxDepth = 10000
+
+// Scan is a cursor over one JSON text that is whole in memory. It checks the
+// grammar of what it passes, tolerates duplicate names, and takes bytes beyond ASCII
+// as they are. Once something was malformed every method fails and End is false.
+type Scan struct {
+	text []byte
+	pos  int
+	// first is true from the opening of an object or array to its first member.
+	first bool
+	bad   bool
+}
+
+// NewScan returns a cursor at the start of text, which it neither changes nor keeps.
+func NewScan(text []byte) Scan { return Scan{text: text} }
+
+// Kind returns the first byte of the next value without passing it, or 0 at the end.
+func (s *Scan) Kind() byte {
+	for s.pos < len(s.text) {
+		switch c := s.text[s.pos]; c {
+		case ' ', '\t', '\r', '\n':
+			s.pos++
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// Object passes the opening of an object; false if the next value is none.
+func (s *Scan) Object() bool { return s.open('{') }
+
+// Array passes the opening of an array; false if the next value is none.
+func (s *Scan) Array() bool { return s.open('[') }
+
+func (s *Scan) open(brace byte) bool {
+	if s.bad || s.Kind() != brace {
+		return false
+	}
+	s.pos++
+	s.first = true
+	return true
+}
+
+// Key passes the name of the next member of the object the cursor is in, and the
+// colon. It passes the end of the object and returns false after the last one. The
+// name is valid as long as the text is.
+func (s *Scan) Key() (name []byte, ok bool) {
+	if !s.more('}') {
+		return nil, false
+	}
+	raw := s.raw()
+	if s.bad || s.Kind() != ':' {
+		s.bad = true
+		return nil, false
+	}
+	s.pos++
+	return unquoted(raw), true
+}
+
+// Elem reports whether the array the cursor is in has another element, at which the
+// cursor then stands. It passes the end of the array otherwise.
+func (s *Scan) Elem() bool { return s.more(']') }
+
+func (s *Scan) more(end byte) bool {
+	if s.bad {
+		return false
+	}
+	c := s.Kind()
+	first := s.first
+	s.first = false
+	switch {
+	case c == end:
+		s.pos++
+		return false
+	case first:
+		return true
+	case c == ',':
+		s.pos++
+		return true
+	}
+	s.bad = true
+	return false
+}
+
+// raw passes a string and returns it with its quotes.
+func (s *Scan) raw() []byte {
+	if s.Kind() != '"' {
+		s.bad = true
+		return nil
+	}
+	start := s.pos
+	if !s.str() {
+		s.bad = true
+		return nil
+	}
+	return s.text[start:s.pos]
+}
+
+// Text passes a string and returns what it says; false, and nothing is passed, if
+// the next value is none.
+func (s *Scan) Text() (string, bool) {
+	if s.bad || s.Kind() != '"' {
+		return "", false
+	}
+	return string(unquoted(s.raw())), !s.bad
+}
+
+// Skip passes the next value, whatever it is, and returns its text, which is valid
+// as long as the scanned one is; nil if it is malformed.
+func (s *Scan) Skip() []byte {
+	if s.bad {
+		return nil
+	}
+	s.Kind()
+	start := s.pos
+	if !s.value(0) {
+		s.bad = true
+		return nil
+	}
+	s.first = false
+	return s.text[start:s.pos]
+}
+
+// Pos returns how many bytes have been passed.
+func (s *Scan) Pos() int { return s.pos }
+
+// Rest returns what has not been passed.
+func (s *Scan) Rest() []byte { return s.text[s.pos:] }
+
+// OK reports whether nothing malformed was met.
+func (s *Scan) OK() bool { return !s.bad }
+
+// End reports whether nothing malformed was met and only white space is left.
+func (s *Scan) End() bool { return s.Kind() == 0 && s.pos == len(s.text) && !s.bad }
+
+// Unquote returns what a JSON string says; raw is the string with its quotes, as
+// Skip returned it. Halves of surrogate pairs are replaced.
+func Unquote(raw []byte) string { return string(unquoted(raw)) }
+
+// unquoted returns a part of raw where nothing is escaped.
+func unquoted(raw []byte) []byte {
+	if len(raw) < 2 {
+		return nil
+	}
+	inner := raw[1 : len(raw)-1]
+	for _, c := range inner {
+		if c == '\\' {
+			// The error only says that something was replaced.
+			text, _ := jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
+			return text
+		}
+	}
+	return inner
+}
+
+func (s *Scan) value(depth int) bool {
+	switch c := s.Kind(); c {
+	case '"':
+		return s.str()
+	case '{':
+		return s.container(depth, '}')
+	case '[':
+		return s.container(depth, ']')
+	case 't':
+		return s.literal("true")
+	case 'f':
+		return s.literal("false")
+	case 'n':
+		return s.literal("null")
+	default:
+		return (c == '-' || isDigit(c)) && s.number()
+	}
+}
+
+func (s *Scan) container(depth int, end byte) bool {
+	if depth == maxDepth {
+		return false
+	}
+	s.pos++
+	for first := true; ; first = false {
+		switch c := s.Kind(); {
+		case c == end:
+			s.pos++
+			return true
+		case first:
+		case c == ',':
+			s.pos++
+		default:
+			return false
+		}
+		if end == '}' {
+			if s.Kind() != '"' || !s.str() || s.Kind() != ':' {
+				return false
+			}
+			s.pos++
+		}
+		if !s.value(depth + 1) {
+			return false
+		}
+	}
+}
+
+// plain tells the bytes that stand for themselves in a string.
+var plain = func() (t [256]bool) {
+	for c := range t {
+		t[c] = c >= 0x20 && c != '"' && c != '\\'
+	}
+	return t
+}()
+
+// str passes a string; the cursor is at its opening quote.
+func (s *Scan) str() bool {
+	text, i := s.text, s.pos+1
+	for {
+		for i < len(text) && plain[text[i]] {
+			i++
+		}
+		if i >= len(text) {
+			return false
+		}
+		switch text[i] {
+		case '"':
+			s.pos = i + 1
+			return true
+		case '\\':
+			n := escape(text[i:])
+			if n == 0 {
+				return false
+			}
+			i += n
+		default:
+			return false
+		}
+	}
+}
+
+// escape returns the length of the escape sequence that text starts with, 0 if it
+// is none.
+func escape(text []byte) int {
+	if len(text) < 2 {
+		return 0
+	}
+	switch text[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if len(text) < 6 {
+			return 0
+		}
+		for _, c := range text[2:6] {
+			if !isDigit(c) && (c|0x20 < 'a' || c|0x20 > 'f') {
+				return 0
+			}
+		}
+		return 6
+	}
+	return 0
+}
+
+func (s *Scan) literal(word string) bool {
+	if len(s.text)-s.pos < len(word) || string(s.text[s.pos:s.pos+len(word)]) != word {
+		return false
+	}
+	s.pos += len(word)
+	return true
+}
+
+func (s *Scan) number() bool {
+	if s.text[s.pos] == '-' {
+		s.pos++
+	}
+	// A leading zero stands alone.
+	if s.pos < len(s.text) && s.text[s.pos] == '0' {
+		s.pos++
+	} else if !s.digits() {
+		return false
+	}
+	if s.pos < len(s.text) && s.text[s.pos] == '.' {
+		s.pos++
+		if !s.digits() {
+			return false
+		}
+	}
+	if s.pos < len(s.text) && s.text[s.pos]|0x20 == 'e' {
+		s.pos++
+		if s.pos < len(s.text) && (s.text[s.pos] == '+' || s.text[s.pos] == '-') {
+			s.pos++
+		}
+		return s.digits()
+	}
+	return true
+}
+
+func (s *Scan) digits() bool {
+	start := s.pos
+	for s.pos < len(s.text) && isDigit(s.text[s.pos]) {
+		s.pos++
+	}
+	return s.pos > start
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -1,0 +1,77 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	// maxNoise is how many lines of noise are kept, maxNoiseLine how many bytes of
+	// each, after maxNoiseRead of it were redacted.
+	maxNoise     = 8
+	maxNoiseLine = 512
+	maxNoiseRead = 64 << 10
+)
+
+// Stats is what a connection has counted so far.
+type Stats struct {
+	// Received and Sent count frames, BytesReceived what they and everything else
+	// took on the wire.
+	Received, Sent, BytesReceived int64
+	// NoiseLines counts lines that were no frames. Noise has the first few of them,
+	// redacted and cut.
+	NoiseLines int64
+	Noise      []string
+	// Late counts replies to calls that had been given up, Duplicate those to calls
+	// that had been answered, Stray those to calls that never were.
+	Late, Duplicate, Stray int64
+	// Dropped counts notifications that were larger than the limit.
+	Dropped int64
+	// Panics counts callbacks and handlers that panicked.
+	Panics int64
+	// Open is how many requests of the peer wait for an answer now.
+	Open int
+}
+
+// Stats returns the counts of this moment.
+func (c *Conn) Stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.stats
+	s.Received, s.Sent, s.BytesReceived = c.frames.Load(), c.sent.Load(), c.bytesIn.Load()
+	s.Noise = slices.Clone(s.Noise)
+	s.Open = c.open
+	return s
+}
+
+func (c *Conn) count(n *int64) {
+	c.mu.Lock()
+	*n++
+	c.mu.Unlock()
+}
+
+// noise takes a line that is no frame.
+func (c *Conn) noise(line []byte) {
+	c.mu.Lock()
+	c.stats.NoiseLines++
+	keep := c.stats.NoiseLines <= maxNoise
+	c.mu.Unlock()
+	c.log("noise", "", nil, len(line))
+	if !keep {
+		return
+	}
+	text := c.redact(string(validUTF8(line[:min(len(line), maxNoiseRead)])))
+	if len(text) > maxNoiseLine {
+		text = strings.ToValidUTF8(text[:maxNoiseLine], "") + "…"
+	}
+	c.mu.Lock()
+	c.stats.Noise = append(c.stats.Noise, strings.TrimRight(text, "\r"))
+	c.mu.Unlock()
+}
+
+func (c *Conn) redact(text string) string {
+	if c.opts.Redact == nil {
+		return text
+	}
+	return c.opts.Redact(text)
+}

@@ -181,28 +181,17 @@ func checkExtension(method string) error {
 }
 
 // call sends a request and returns the raw result. onReply, if not nil, is called on
-// the reader when the answer is read, before any later update is looked at.
-func (c *Conn) call(ctx context.Context, method string, params any, onReply func(raw json.RawMessage, err error)) (json.RawMessage, error) {
+// the reader when the answer is read, before any later update is looked at; what it is
+// given is its own to keep.
+func (c *Conn) call(ctx context.Context, method string, params any, onReply func(raw []byte, err error)) (json.RawMessage, error) {
 	if err := c.checkContext(ctx, method); err != nil {
 		return nil, err
 	}
-	raw, err := c.wire.Call(ctx, method, params, replyHook(onReply))
+	raw, err := c.wire.Call(ctx, method, params, onReply)
 	if err != nil {
 		return nil, callError(err)
 	}
 	return raw, nil
-}
-
-func replyHook(onReply func(json.RawMessage, error)) func([]byte, error) {
-	if onReply == nil {
-		return nil
-	}
-	return func(raw []byte, err error) {
-		if err != nil {
-			err = callError(err)
-		}
-		onReply(raw, err)
-	}
 }
 
 // checkContext refuses what would wait for the callback that it is called from.
@@ -226,8 +215,10 @@ func typedCall[R any](ctx context.Context, c *Conn, method string, params any) (
 	return result, err
 }
 
-// shut ends the connection from our side: pending and later calls fail with cause.
-func (c *Conn) shut(cause error) { c.wire.Shut(cause) }
+// Shut ends the connection from our side: pending and later calls fail with a
+// *ClosedError that wraps cause, contexts of callbacks end, nothing more is written, and
+// what is still read is thrown away. It neither waits nor closes the pipes.
+func (c *Conn) Shut(cause error) { c.wire.Shut(cause) }
 
 // ConnStats is what a [Conn] has counted so far.
 type ConnStats struct {

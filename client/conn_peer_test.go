@@ -52,7 +52,7 @@ func (p *peer) dial(c acp.Client, o *ConnOptions) *Conn {
 	p.t.Helper()
 	conn := NewConn(c, p.toPeer, p.fromPeer, o)
 	p.t.Cleanup(func() {
-		conn.shut(io.ErrClosedPipe)
+		conn.Shut(io.ErrClosedPipe)
 		p.out.Close()
 		p.raw.Close()
 		p.toPeer.Close()

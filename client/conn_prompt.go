@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 
 // turnState is what the connection knows of one session; guarded by Conn.mu.
 type turnState struct {
-	turn *turn // the prompt in flight, or nil
+	turn *promptTurn // the prompt in flight, or nil
 	// ours is true once the session was prompted or cancelled from here. Others are
 	// the agent's own.
 	ours bool
@@ -23,8 +24,8 @@ type turnState struct {
 	asks      map[*wire.Request]struct{} // the permission requests without an answer
 }
 
-// turn is a prompt in flight; guarded by Conn.mu.
-type turn struct {
+// promptTurn is a prompt in flight; guarded by Conn.mu.
+type promptTurn struct {
 	answered  bool
 	cancelled bool
 	rebind    func() // undoes what the cancel did to the queue's bound
@@ -53,56 +54,68 @@ func (c *Conn) state(id acp.SessionId) *turnState {
 // See https://agentclientprotocol.com/protocol/prompt-turn.
 func (c *Conn) Prompt(ctx context.Context, params acp.PromptRequest) (acp.PromptResponse, error) {
 	var result acp.PromptResponse
-	raw, err := c.prompt(ctx, params, nil)
+	reply, err := c.prompt(ctx, params, nil)
 	if err == nil {
-		decode(raw, &result)
+		decode(reply.raw, &result)
 	}
 	return result, err
 }
 
-// prompt is Prompt with the raw result. onReply is as for call.
-func (c *Conn) prompt(ctx context.Context, params acp.PromptRequest, onReply func(raw json.RawMessage, err error)) (json.RawMessage, error) {
+// promptReply is what is known of a turn that has ended.
+type promptReply struct {
+	raw json.RawMessage // the result as it came; nil without one
+	// cancelled is true if session/cancel was sent before the answer was read.
+	cancelled bool
+	// sent is true once anything of the prompt was written.
+	sent bool
+}
+
+// prompt is Prompt with all that is known. onReply, if not nil, is called on the
+// reader when the answer is read, before any later update is looked at.
+func (c *Conn) prompt(ctx context.Context, params acp.PromptRequest, onReply func()) (promptReply, error) {
 	const method = acp.AgentMethodSessionPrompt
 	if err := c.checkContext(ctx, method); err != nil {
-		return nil, err
+		return promptReply{}, err
 	}
 	body, err := encodePrompt(params)
 	if err != nil {
-		return nil, &CallError{Method: method, Err: fmt.Errorf("params: %w", err)}
+		return promptReply{}, &CallError{Method: method, Err: fmt.Errorf("params: %w", err)}
 	}
-	t := &turn{}
+	t := &promptTurn{}
 	k, err := c.startTurn(ctx, t, params.SessionId, body, onReply)
 	if err != nil {
-		return nil, err
+		return promptReply{}, err
 	}
-	defer c.endTurn(t, params.SessionId)
 	select {
 	case <-k.Done():
 	case <-ctx.Done():
 		c.giveUp(ctx, t, params.SessionId, k)
 	}
-	raw, err := k.Reply()
+	reply := promptReply{cancelled: c.endTurn(t, params.SessionId), sent: true}
+	reply.raw, err = k.Reply()
 	if err != nil {
-		return nil, callError(err)
+		err = callError(err)
+		if failed, ok := errors.AsType[*CallError](err); ok {
+			reply.sent = failed.Sent
+		}
 	}
-	return raw, nil
+	return reply, err
 }
 
 // startTurn sends the prompt, in one step with the check that no other is in flight.
-func (c *Conn) startTurn(ctx context.Context, t *turn, id acp.SessionId, body json.RawMessage, onReply func(json.RawMessage, error)) (*wire.Call, error) {
+func (c *Conn) startTurn(ctx context.Context, t *promptTurn, id acp.SessionId, body json.RawMessage, onReply func()) (*wire.Call, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.state(id)
 	if s.turn != nil {
 		return nil, &CallError{Method: acp.AgentMethodSessionPrompt, Err: ErrTurnActive}
 	}
-	hook := replyHook(onReply)
-	k, err := c.wire.Start(ctx, acp.AgentMethodSessionPrompt, body, func(raw []byte, err error) {
+	k, err := c.wire.Start(ctx, acp.AgentMethodSessionPrompt, body, func([]byte, error) {
 		c.mu.Lock()
 		t.answered = true
 		c.mu.Unlock()
-		if hook != nil {
-			hook(raw, err)
+		if onReply != nil {
+			onReply()
 		}
 	})
 	if err != nil {
@@ -112,18 +125,20 @@ func (c *Conn) startTurn(ctx context.Context, t *turn, id acp.SessionId, body js
 	return k, nil
 }
 
-func (c *Conn) endTurn(t *turn, id acp.SessionId) {
+// endTurn makes room for the next turn and reports whether this one was cancelled.
+func (c *Conn) endTurn(t *promptTurn, id acp.SessionId) (cancelled bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state(id).turn = nil
 	if t.rebind != nil {
 		t.rebind()
 	}
+	return t.cancelled
 }
 
 // giveUp ends a turn whose context has ended: an answer that has been read counts, a
 // prompt that has not left is taken back, and else the agent is asked to stop.
-func (c *Conn) giveUp(ctx context.Context, t *turn, id acp.SessionId, k *wire.Call) {
+func (c *Conn) giveUp(ctx context.Context, t *promptTurn, id acp.SessionId, k *wire.Call) {
 	err := ctx.Err()
 	if cause := context.Cause(ctx); cause != err {
 		err = fmt.Errorf("%w: %w", err, cause)
@@ -141,7 +156,7 @@ func (c *Conn) giveUp(ctx context.Context, t *turn, id acp.SessionId, k *wire.Ca
 }
 
 // stopTurn reports whether there is an answer to be waited for.
-func (c *Conn) stopTurn(t *turn, id acp.SessionId, k *wire.Call, err error) bool {
+func (c *Conn) stopTurn(t *promptTurn, id acp.SessionId, k *wire.Call, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if t.answered {
@@ -177,7 +192,7 @@ func (c *Conn) Cancel(ctx context.Context, params acp.CancelNotification) error 
 func (c *Conn) postCancel(id acp.SessionId, params acp.CancelNotification) *wire.Posted {
 	s := c.state(id)
 	s.ours, s.cancelled = true, true
-	if t := s.turn; t != nil {
+	if t := s.turn; t != nil && !t.answered {
 		t.cancelled = true
 		if t.rebind == nil {
 			// The agent's last words must not wait for a slow callback.

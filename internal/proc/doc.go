@@ -1,0 +1,46 @@
+// Package proc starts a child process, speaks to it through pipes of its own, and
+// brings it to an end with everything it has started. It knows no protocol.
+//
+//	p, err := proc.Start(ctx, proc.Spec{
+//		Path: "cat",
+//		Dir:  "/tmp",
+//		Env:  []string{"PATH=/usr/bin:/bin"},
+//	})
+//	if err != nil {
+//		return err // nothing was left behind
+//	}
+//	io.WriteString(p.Stdin(), "hello\n")
+//	...
+//	report := p.Shutdown(proc.Graces{EOF: 6 * time.Second, Term: 3 * time.Second, Kill: 2 * time.Second})
+//
+// # What a child is given
+//
+// Three pipes, the directory and the environment that [Spec] names, a session of its
+// own (so a group of its own and no terminal) and nothing else of this process. On
+// Linux there is a fourth descriptor, the life-line below.
+//
+// # How it ends
+//
+// [Process.Shutdown] asks and then forces: EOF on stdin, SIGTERM and SIGCONT to the
+// group, SIGKILL to the group, each followed by a wait that is over as soon as the
+// whole group is gone. Then it sweeps up what the child has left behind outside its
+// group: every process begun since the child that has the run's id in its
+// ERRAND_RUN, or is in the child's session, or was seen as its descendant.
+//
+// If this process dies first, by kill -9 too, the life-line ends the group.
+//
+// # Limits
+//
+// Linux: a process that has left the group and the session, has put away its
+// environment, and was no descendant of the child any more when Shutdown began is
+// not found. Nor does the life-line reach outside the group; a child that closes
+// the descriptors it was given, or becomes another user, may lose it. The numbers of
+// processes are trusted not to run around within a short time (at 10,000 a second).
+// While the child has exited and Shutdown was not called it remains a zombie; that
+// keeps its number.
+//
+// macOS and other Unix systems: there is a group, but neither life-line nor sweep,
+// and waiting for a child holds a thread. Windows: a job object in place of group,
+// life-line and sweep, and no SIGTERM rung. Neither was run where this was written,
+// they are built and vetted only.
+package proc

@@ -1,0 +1,60 @@
+package proc
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// RunVariable is the environment variable by which the processes of a run are
+// known: a colon list to which every Errand on the way down appends its run's id.
+const RunVariable = "ERRAND_RUN"
+
+// childEnv returns the environment of s's child and the run's id in it.
+//
+// The list of runs is the one in s.Env or, where that has none, this process's own:
+// a scrubbed environment must not take a nested child out of the run around it.
+func childEnv(s Spec) (env []string, runID string, err error) {
+	for _, entry := range s.Env {
+		if strings.ContainsRune(entry, 0) {
+			name, _, _ := strings.Cut(entry, "=")
+			return nil, "", &Error{What: "environment variable", Name: name, Err: errNUL}
+		}
+	}
+	own := os.Getenv(RunVariable)
+	runs, ok := lookup(s.Env, RunVariable)
+	if !ok {
+		runs = own
+	}
+	runID = cmp.Or(s.RunID, rand.Text())
+	if strings.ContainsAny(runID, ":\x00") {
+		return nil, "", &Error{What: "run id", Name: runID, Err: errors.New("contains a colon or a NUL")}
+	}
+	// A sweep for the id of a run around us would end ourselves.
+	if slices.Contains(strings.Split(own+":"+runs, ":"), runID) {
+		return nil, "", &Error{What: "run id", Name: runID, Err: errors.New("is already that of a run around this one")}
+	}
+	if runs != "" {
+		runs += ":"
+	}
+	// Environ drops all but the last entry of a name, and adds what Windows
+	// cannot do without.
+	cmd := exec.Cmd{Env: append(slices.Clone(s.Env), "PWD="+s.Dir, RunVariable+"="+runs+runID)}
+	return cmd.Environ(), runID, nil
+}
+
+// lookup returns the value of name in env, where the last entry counts.
+func lookup(env []string, name string) (value string, ok bool) {
+	for _, entry := range slices.Backward(env) {
+		n, v, _ := strings.Cut(entry, "=")
+		if n == name || runtime.GOOS == "windows" && strings.EqualFold(n, name) {
+			return v, true
+		}
+	}
+	return "", false
+}

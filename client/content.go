@@ -1,0 +1,55 @@
+package client
+
+import (
+	"fmt"
+
+	"github.com/coder/acp-go-sdk"
+)
+
+// BlockType is the protocol's name for the type of a content block; empty for a block
+// that is of none.
+// See https://agentclientprotocol.com/protocol/content.
+func BlockType(b acp.ContentBlock) string {
+	switch {
+	case b.Text != nil:
+		return "text"
+	case b.Image != nil:
+		return "image"
+	case b.Audio != nil:
+		return "audio"
+	case b.ResourceLink != nil:
+		return "resource_link"
+	case b.Resource != nil:
+		return "resource"
+	}
+	return ""
+}
+
+// CheckPrompt returns an error of kind capability if the agent does not take one of
+// the blocks, of kind config if there is none or one is of no type. Every agent takes
+// text and resource links; the rest it says in its promptCapabilities.
+// See https://agentclientprotocol.com/protocol/initialization#prompt-capabilities.
+func (a *Agent) CheckPrompt(blocks []acp.ContentBlock) error {
+	if len(blocks) == 0 {
+		return configError("the prompt is empty")
+	}
+	takes := map[string]bool{
+		"text": true, "resource_link": true,
+		"image": a.info.Prompt.Image, "audio": a.info.Prompt.Audio, "resource": a.info.Prompt.EmbeddedContext,
+	}
+	for i, b := range blocks {
+		t := BlockType(b)
+		if t == "" {
+			return configError("prompt block %d is of no type", i)
+		}
+		if !takes[t] {
+			e := &Error{
+				Kind: KindCapability, Step: StepPrompt,
+				Message: fmt.Sprintf("the agent does not take prompt block %d: %s content is not in its promptCapabilities", i, t),
+			}
+			a.describe(e)
+			return e
+		}
+	}
+	return nil
+}

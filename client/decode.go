@@ -1,0 +1,15 @@
+package client
+
+import (
+	"encoding/json"
+
+	"github.com/coder/acp-go-sdk"
+)
+
+// DecodeUpdate reads an update (the object under "update" in a session/update) as a
+// Conn does: whatever of it can be read. It keeps raw.
+func DecodeUpdate(session acp.SessionId, raw json.RawMessage) Update {
+	u := Update{SessionID: session, Kind: member(raw, "sessionUpdate"), Raw: raw}
+	decode(raw, &u.Value)
+	return u
+}

@@ -1,0 +1,78 @@
+package client
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/errand-acp/errand/permission"
+)
+
+// NoTimeout, as Options.StartTimeout, switches the startup deadline off.
+const NoTimeout time.Duration = -1
+
+// DefaultStartTimeout is the startup deadline where Options does not say.
+const DefaultStartTimeout = 60 * time.Second
+
+// Options are what Start may be told beside the command. The zero value, or nil, is
+// the default.
+type Options struct {
+	// StartTimeout bounds initialize and the first session/new together; 0 means
+	// DefaultStartTimeout.
+	StartTimeout time.Duration
+	// Graces are the waits of the shutdown ladder.
+	Graces Graces
+	// Sweep says how far the shutdown looks for processes that were left behind.
+	Sweep SweepMode
+
+	// Permission answers the agent's permission requests; nil means
+	// permission.Reject. OnPermission, if set, is told every answer once it is
+	// decided, with secrets replaced. It may be called from several goroutines.
+	Permission   permission.Policy
+	OnPermission func(permission.Record)
+
+	// Observe, if set, sees every session update in wire order on the connection's
+	// reader, before anything else does. It must not wait, and must not keep the
+	// Update beyond the call (Update.Clone does).
+	Observe func(*Update)
+	// Update, if set, gets every session update in order, off the reader: being slow
+	// slows the agent and loses nothing.
+	Update func(ctx context.Context, u Update)
+
+	// Stderr, if set, gets what the agent writes to stderr as it comes, with secrets
+	// replaced. It should not block: the agent would.
+	Stderr io.Writer
+	// StderrTail is how much of the end of stderr is kept, in bytes; 0 means 64 KiB.
+	StderrTail int
+
+	// MaxMessageBytes and MaxQueueBytes are those of ConnOptions.
+	MaxMessageBytes int
+	MaxQueueBytes   int
+
+	// RunID marks the processes of this agent, so that the sweep knows them; empty
+	// means a fresh one. It must not hold a colon.
+	RunID string
+
+	// Logger is told of frames (direction, method, id, size; never the contents) and
+	// of the process; nil means silence.
+	Logger *slog.Logger
+}
+
+// validate refuses what could not be used, naming the field.
+func (o *Options) validate() error {
+	if o.StartTimeout != NoTimeout {
+		if err := CheckDuration("StartTimeout", o.StartTimeout); err != nil {
+			return err
+		}
+	}
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"StderrTail", o.StderrTail}, {"MaxMessageBytes", o.MaxMessageBytes}, {"MaxQueueBytes", o.MaxQueueBytes}} {
+		if f.value < 0 {
+			return configError("%s is negative: %d", f.name, f.value)
+		}
+	}
+	return o.Graces.Validate()
+}

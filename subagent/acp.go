@@ -1,0 +1,187 @@
+package subagent
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/permission"
+	"github.com/errand-acp/errand/stopreason"
+)
+
+// ACPOptions are what an ACP provider may be told beside its command. The zero
+// value, or nil, is the default.
+type ACPOptions struct {
+	// Permission answers the agent's permission requests; nil means
+	// permission.Reject.
+	Permission permission.Policy
+	// StartTimeout bounds the start of a run, up to the session; 0 means 60 s,
+	// client.NoTimeout none.
+	StartTimeout time.Duration
+	// IdleTimeout ends a turn in which the agent sends nothing for so long; 0 means
+	// never. The clock stands still while the agent waits for an answer of ours, and
+	// runs ten times as long while a tool call is open. It looks ten times within the
+	// limit, so it is late by a tenth at most.
+	IdleTimeout time.Duration
+	// SettleTime is how long text that comes after the end of a turn is still taken
+	// into its output; 0 means not at all. Some agents answer the prompt before they
+	// have sent all of it.
+	SettleTime time.Duration
+	// Graces are the waits of the shutdown ladder.
+	Graces client.Graces
+	// Sweep says how far the shutdown looks for processes that were left behind.
+	Sweep client.SweepMode
+	// Stderr, if set, gets what the agent writes to stderr as it comes, redacted.
+	// Runs at the same time share it.
+	Stderr io.Writer
+	// StderrTail is how much of the end of stderr a result keeps, in bytes; 0 means
+	// 64 KiB.
+	StderrTail int
+	// MaxOutput is how much of the agent's text a result keeps, in bytes; 0 means
+	// 16 MiB.
+	MaxOutput int
+	// MaxMessageBytes bounds one message of the agent; 0 means 64 MiB.
+	MaxMessageBytes int
+	// Hints names variables that the agent is known to want. Where one of them was
+	// held back, or is not set at all, the error of a failed run says so.
+	Hints []string
+	// Logger is told of frames, never of their contents; nil means silence.
+	Logger *slog.Logger
+}
+
+// NewACP returns a provider that starts cmd as an ACP agent, afresh for each run:
+// each has its own process, connection and session.
+//
+// cmd.Dir, if set, is the directory of every run, whatever the request says. It is
+// made absolute against this process's directory and checked now. So is everything
+// else that can be checked before a start; an error is a *Error of kind config.
+func NewACP(name string, cmd client.Command, o *ACPOptions) (Provider, error) {
+	if o == nil {
+		o = &ACPOptions{}
+	}
+	if name == "" {
+		return nil, configError("a provider needs a name")
+	}
+	p := &acpProvider{name: name, cmd: cmd, opts: *o}
+	if err := p.check(); err != nil {
+		return nil, named(p, err)
+	}
+	return p, nil
+}
+
+type acpProvider struct {
+	name string
+	cmd  client.Command
+	opts ACPOptions
+}
+
+func (p *acpProvider) check() (err error) {
+	for field, d := range map[string]time.Duration{"IdleTimeout": p.opts.IdleTimeout, "SettleTime": p.opts.SettleTime} {
+		if err := client.CheckDuration(field, d); err != nil {
+			return err
+		}
+	}
+	if p.opts.MaxOutput < 0 {
+		return configError("MaxOutput is negative: %d", p.opts.MaxOutput)
+	}
+	if p.cmd.Dir != "" {
+		if p.cmd.Dir, err = client.AbsDir(p.cmd.Dir); err != nil {
+			return err
+		}
+	}
+	p.cmd.Args, p.cmd.Env = slices.Clone(p.cmd.Args), slices.Clone(p.cmd.Env)
+	return client.Check(p.cmd, p.clientOptions(nil))
+}
+
+// clientOptions are the options of a run's agent; r is nil where they are only
+// checked.
+func (p *acpProvider) clientOptions(r *run) *client.Options {
+	o := &client.Options{
+		StartTimeout: p.opts.StartTimeout, Graces: p.opts.Graces, Sweep: p.opts.Sweep,
+		Permission: p.opts.Permission, Stderr: p.opts.Stderr, StderrTail: p.opts.StderrTail,
+		MaxMessageBytes: p.opts.MaxMessageBytes, Logger: p.opts.Logger,
+	}
+	if r != nil {
+		o.RunID = r.id
+		o.OnPermission = r.permission
+		o.Observe = r.collect.update
+		o.Update = func(_ context.Context, u client.Update) { r.update(u) }
+	}
+	return o
+}
+
+func (p *acpProvider) Name() string { return p.name }
+
+func (p *acpProvider) Capabilities() []Capability { return nil }
+
+func (p *acpProvider) Start(ctx context.Context, req Request) (Run, error) {
+	dir, err := prepare(ctx, p, &req, p.cmd.Dir)
+	if err != nil {
+		return nil, err
+	}
+	r := newRun(ctx, p.name, req)
+	if p.opts.MaxOutput > 0 {
+		r.collect.limit = p.opts.MaxOutput
+	}
+	base := r.newResult(dir)
+	base.Agent.Command = append([]string{p.cmd.Path}, p.cmd.Args...)
+
+	cmd := p.cmd
+	cmd.Dir = dir
+	agent, err := client.Start(r.ctx, cmd, p.clientOptions(r))
+	if err != nil {
+		base.fillFailed(err)
+		return nil, p.notStarted(r, base, err)
+	}
+	r.redact = agent.Redact
+	a := &acpRun{run: r, agent: agent, provider: p}
+	if err := a.open(&base); err != nil {
+		a.close(&base)
+		return nil, p.notStarted(r, base, err)
+	}
+	r.begin(base, driver{turn: a.turn, close: a.close})
+	return r, nil
+}
+
+// notStarted makes the error of a start that failed. What is known of the run goes
+// with it.
+func (p *acpProvider) notStarted(r *run, partial Result, err error) error {
+	r.cancel(errClosed)
+	e := named(p, err)
+	p.hint(e)
+	e.Retryable = retryable(e.Kind)
+	partial.Stop = stopreason.Error
+	if e.Kind == client.KindCancelled || e.Kind == client.KindTimeout {
+		partial.Stop = stopreason.Aborted
+	}
+	if e.Kind != client.KindCancelled {
+		partial.Error = e
+	}
+	partial.Empty = true
+	partial.Timing.StartMs = ms(time.Since(r.started))
+	partial.Timing.TotalMs = partial.Timing.StartMs
+	e.Partial = &partial
+	return e
+}
+
+// hint adds to e which variables the agent is known to want, if it was given none of
+// them and that may be the reason.
+func (p *acpProvider) hint(e *Error) {
+	switch e.Kind {
+	case client.KindExit, client.KindAuthRequired, client.KindAgent:
+	default:
+		return
+	}
+	for _, entry := range p.cmd.Env {
+		if name, _, _ := strings.Cut(entry, "="); slices.Contains(p.opts.Hints, name) {
+			return
+		}
+	}
+	if len(p.opts.Hints) > 0 {
+		e.Message += "; this agent is known to use " + strings.Join(p.opts.Hints, " or ") + ", which was not set for it explicitly"
+	}
+}

@@ -1,0 +1,152 @@
+package subagent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/errand-acp/errand/client"
+)
+
+// acpRun is what an ACP run has beside its run: the agent and its session.
+type acpRun struct {
+	*run
+	provider *acpProvider
+	agent    *client.Agent
+	session  *client.Session
+}
+
+// open makes the session and puts what is known by then into base.
+func (a *acpRun) open(base *Result) error {
+	info := a.agent.Info()
+	base.ProtocolVersion = &info.ProtocolVersion
+	base.Agent.Name, base.Agent.Version = nonEmpty(info.Name), nonEmpty(info.Version)
+	path := a.agent.Path()
+	base.Agent.Command, base.Agent.Path = a.agent.Command(), &path
+	base.WithheldEnv = append(base.WithheldEnv, a.agent.WithheldEnv()...)
+
+	// A block that the agent does not take is refused before there is a session.
+	if err := a.agent.CheckPrompt(a.req.Prompt); err != nil {
+		return err
+	}
+	session, err := a.agent.NewSession(a.ctx, &client.SessionOptions{
+		OnReply: func(id string, result json.RawMessage) {
+			a.collect.setSession(id)
+			a.collect.newSession(result)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	a.session = session
+	id := string(session.ID())
+	base.SessionID = &id
+	base.Model, base.Mode = a.collect.modelAndMode()
+	return nil
+}
+
+// turn sends the prompt and waits for its end.
+func (a *acpRun) turn(ctx context.Context) turnEnd {
+	if limit := a.provider.opts.IdleTimeout; limit > 0 {
+		watch, stop := context.WithCancel(ctx)
+		defer stop()
+		// Ends with the turn, at the latest when stop is called.
+		go watchIdle(watch, limit, a.activity, func() {
+			a.cancel(&Error{
+				Kind: client.KindIdleTimeout, Step: client.StepPrompt,
+				Message: fmt.Sprintf("nothing came from the agent for %v", limit),
+			})
+		})
+	}
+	answer, err := a.session.Prompt(ctx, a.req.Prompt, &client.PromptOptions{OnReply: func() {
+		// From here on updates are late, unless there is a settle time for them.
+		if a.provider.opts.SettleTime == 0 {
+			a.collect.endTurn()
+		}
+	}})
+	if a.provider.opts.SettleTime > 0 && err == nil {
+		a.settleTime(ctx)
+	}
+	a.collect.endTurn()
+	end := turnEnd{cancelled: answer.Cancelled, stopReason: answer.StopReason, meta: answer.Meta}
+	end.usage = readUsage(readFields(answer.Usage))
+	if err != nil {
+		end.err = asError(err)
+		switch end.err.Kind {
+		case client.KindCancelled, client.KindTimeout:
+			// The prompt was taken back before any of it had left.
+			end.cancelled = true
+		}
+		a.provider.hint(end.err)
+		end.err.Retryable = !answer.Sent && retryable(end.err.Kind)
+	}
+	return end
+}
+
+// settleTime waits for what comes after the answer to the prompt.
+func (a *acpRun) settleTime(ctx context.Context) {
+	timer := time.NewTimer(a.provider.opts.SettleTime)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-a.agent.Conn().Done():
+	case <-ctx.Done():
+	}
+}
+
+// activity is what the idle clock goes by.
+func (a *acpRun) activity() activity {
+	s := a.agent.Conn().Stats()
+	return activity{frames: s.Received, waiting: s.OpenRequests > 0, openCall: a.collect.openCalls()}
+}
+
+// close shuts the agent down and adds what is known only then.
+func (a *acpRun) close(final *Result) {
+	report := a.agent.Close()
+	final.Exit = &report.Exit
+	final.StderrTail, final.StderrTruncated = a.agent.Stderr()
+	a.collect.fillCounts(final)
+	noise := a.agent.Noise()
+	final.Noise = Noise{Lines: int(noise.Lines), First: append([]string{}, noise.First...)}
+	final.Counts.Dropped += int(a.agent.Conn().Stats().DroppedUpdates)
+	if len(report.Leftover) > 0 {
+		text := "left behind, and could not be ended: " + strings.Join(report.Leftover, "; ")
+		final.Warnings = append(final.Warnings, a.redact(text))
+		if final.Error == nil {
+			final.Error = &Error{Kind: client.KindLeftover, Step: client.StepShutdown, Message: a.redact(text)}
+		}
+	}
+}
+
+// fillFailed puts what err tells of a process that could not be started, or that did
+// not come to a session, into r.
+func (r *Result) fillFailed(err error) {
+	e, ok := errors.AsType[*client.Error](err)
+	if !ok {
+		return
+	}
+	r.Exit, r.StderrTail, r.StderrTruncated = e.Exit, e.StderrTail, e.StderrTruncated
+	r.Noise = Noise{Lines: int(e.Noise.Lines), First: append([]string{}, e.Noise.First...)}
+	r.WithheldEnv = append([]string{}, e.WithheldEnv...)
+	r.Agent.Command = append([]string{}, e.Command...)
+}
+
+// retryable reports whether a start that failed like this could go better next
+// time. What is wrong with the configuration stays wrong.
+func retryable(kind client.ErrorKind) bool {
+	switch kind {
+	case client.KindExit, client.KindTransport, client.KindStartupTimeout, client.KindAgent, client.KindTimeout:
+		return true
+	}
+	return false
+}
+
+func nonEmpty(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

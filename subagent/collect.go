@@ -1,0 +1,366 @@
+package subagent
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/coder/acp-go-sdk"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/permission"
+)
+
+const (
+	// maxOutput is how much of an agent's text is kept by default, in bytes.
+	maxOutput = 16 << 20
+	// maxCards bounds the tool calls and permission records that are kept: what an
+	// agent can make without end must not fill the parent.
+	maxCards = 10_000
+)
+
+// collector gathers what a run's updates say. It is fed on the connection's reader,
+// in wire order, and never waits for anybody.
+type collector struct {
+	mu sync.Mutex // guards everything below; held for moments only
+
+	session string // the run's session; empty until it is known
+	// early holds the updates that came before the session was known, by session:
+	// an agent may report on a session before it has answered session/new.
+	early      map[string][]client.Update
+	earlyBytes int
+	over       bool // the turn has ended: what comes now is late
+
+	limit     int
+	size      int
+	messages  []message
+	open      bool // the next chunk may go on with the last message
+	truncated bool
+
+	calls     []ToolCall
+	callIndex map[string]int
+	records   []permission.Record
+	cardsFull bool
+
+	plan   []PlanEntry
+	usage  *Usage
+	model  *string
+	mode   *string
+	counts Counts
+}
+
+type message struct {
+	id   string
+	text []byte
+}
+
+func newCollector() *collector {
+	return &collector{limit: maxOutput, early: map[string][]client.Update{}, callIndex: map[string]int{}}
+}
+
+// setSession says which session the run is. Updates for it that came earlier are
+// applied now; those for others turn out to be foreign.
+func (c *collector) setSession(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.session = id
+	for session, updates := range c.early {
+		for i := range updates {
+			if session == id {
+				c.apply(&updates[i])
+			} else {
+				c.counts.Foreign++
+			}
+		}
+	}
+	c.early = nil
+}
+
+// update takes one update. It keeps nothing of u.
+func (c *collector) update(u *client.Update) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch session := string(u.SessionID); {
+	case session == c.session && c.early == nil:
+		c.apply(u)
+	case c.early != nil:
+		if c.earlyBytes += updateSize(u); c.earlyBytes > c.limit {
+			c.counts.Dropped++
+			return
+		}
+		c.early[session] = append(c.early[session], u.Clone())
+	default:
+		c.counts.Foreign++
+	}
+}
+
+// endTurn says that the answer to the prompt was read.
+func (c *collector) endTurn() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+}
+
+// apply adds u, which is of the run's session.
+func (c *collector) apply(u *client.Update) {
+	c.counts.Updates++
+	if c.over {
+		// Nothing that comes after the turn belongs to its answer, but what it says of
+		// the session (usage, mode) is as true as before.
+		c.counts.Late++
+	}
+	switch u.Kind {
+	case "agent_message_chunk":
+		if text := chunkText(u); !c.over {
+			c.text(text, messageID(u))
+		}
+	case "agent_thought_chunk", "user_message_chunk":
+		c.open = false
+	case "tool_call", "tool_call_update":
+		c.open = false
+		c.toolCall(readFields(u.Raw))
+	case "plan":
+		c.open = false
+		c.plan = readPlan(readFields(u.Raw))
+	case "usage_update":
+		c.usage = mergeUsage(readContext(readFields(u.Raw)), c.usage)
+	case "current_mode_update":
+		if mode := readFields(u.Raw).text("currentModeId"); mode != nil {
+			c.mode = mode
+		}
+	case "config_option_update":
+		c.configOptions(readFields(u.Raw))
+	case "available_commands_update", "session_info_update", "plan_update", "plan_removed":
+		// Nothing of these is in the result; they are there as updates.
+	default:
+		c.counts.Unknown++
+	}
+}
+
+// text adds a chunk to the messages. A chunk without an id goes on with the message
+// before it, if nothing came in between.
+func (c *collector) text(text, id string) {
+	n := len(c.messages)
+	if !c.open || id != "" && id != c.messages[n-1].id {
+		if text == "" {
+			// An empty chunk may begin a message, but is none by itself.
+			c.open = false
+			return
+		}
+		c.messages = append(c.messages, message{id: id})
+		c.open = true
+		n++
+	}
+	last := &c.messages[n-1]
+	last.text = append(last.text, text...)
+	c.size += len(text)
+	if c.size > c.limit {
+		c.trim()
+	}
+}
+
+// trim brings the text down to the limit. The last message is the answer, so the
+// older ones go first; of the answer itself the beginning is kept.
+func (c *collector) trim() {
+	c.truncated = true
+	for len(c.messages) > 1 && c.size > c.limit {
+		c.size -= len(c.messages[0].text)
+		c.messages = slices.Delete(c.messages, 0, 1)
+	}
+	if over := c.size - c.limit; over > 0 {
+		last := &c.messages[0]
+		end := len(last.text) - over
+		for end > 0 && !utf8.RuneStart(last.text[end]) {
+			end--
+		}
+		c.size -= len(last.text) - end
+		last.text = last.text[:end]
+	}
+}
+
+// toolCall merges what an update or a permission request says of a tool call.
+func (c *collector) toolCall(f fields) {
+	id := f.id("toolCallId")
+	if id == "" {
+		return
+	}
+	i, ok := c.callIndex[id]
+	if !ok {
+		if len(c.calls) >= maxCards {
+			c.cardsFull = true
+			return
+		}
+		i = len(c.calls)
+		c.callIndex[id] = i
+		c.calls = append(c.calls, ToolCall{ID: id, Status: string(acp.ToolCallStatusPending)})
+	}
+	call := &c.calls[i]
+	if title := f.text("title"); title != nil {
+		call.Title = title
+	}
+	if kind := f.text("kind"); kind != nil {
+		call.Kind = kind
+	}
+	if status := f.text("status"); status != nil {
+		call.Status = *status
+	}
+}
+
+// permission adds a decision and marks its tool call with it.
+func (c *collector) permission(rec permission.Record) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.records) >= maxCards {
+		c.cardsFull = true
+		return
+	}
+	c.records = append(c.records, rec)
+	if rec.SessionID != c.session {
+		return // a nested session's calls are not this session's
+	}
+	call := fields{}
+	call.set("toolCallId", rec.ToolCallID)
+	if rec.Title != nil {
+		call.set("title", *rec.Title)
+	}
+	if rec.Kind != nil {
+		call.set("kind", *rec.Kind)
+	}
+	c.toolCall(call)
+	if i, ok := c.callIndex[rec.ToolCallID]; ok {
+		allowed := rec.Decision == permission.Allowed
+		if before := c.calls[i].Permitted; before == nil || allowed {
+			c.calls[i].Permitted = &allowed
+		}
+	}
+}
+
+// newSession takes model and mode from the answer to session/new.
+func (c *collector) newSession(result json.RawMessage) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f := readFields(result)
+	if mode := f.object("modes").text("currentModeId"); mode != nil {
+		c.mode = mode
+	}
+	if model := f.object("models").text("currentModelId"); model != nil {
+		c.model = model
+	}
+	c.configOptions(f)
+}
+
+// configOptions takes model and mode from a list of session config options.
+// See https://agentclientprotocol.com/protocol/session-config-options.
+func (c *collector) configOptions(f fields) {
+	for _, o := range f.list("configOptions") {
+		option := readFields(o)
+		category := option.text("category")
+		if category == nil {
+			category = option.text("id")
+		}
+		value := option.text("currentValue")
+		if category == nil || value == nil {
+			continue
+		}
+		switch *category {
+		case "model":
+			c.model = value
+		case "mode":
+			c.mode = value
+		}
+	}
+}
+
+// modelAndMode returns what is known of them by now.
+func (c *collector) modelAndMode() (model, mode *string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.model, c.mode
+}
+
+// openCalls reports whether a tool call of the session is under way.
+func (c *collector) openCalls() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.calls, func(call ToolCall) bool { return open(call.Status) })
+}
+
+func open(status string) bool {
+	return status == string(acp.ToolCallStatusPending) || status == string(acp.ToolCallStatusInProgress)
+}
+
+// fill puts what was gathered into res. cancelled says that we ended the turn.
+func (c *collector) fill(res *Result, cancelled bool, redact func(string) string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	res.Messages = []Message{}
+	for _, m := range c.messages {
+		text := strings.ToValidUTF8(string(m.text), "\uFFFD")
+		msg := Message{Text: text}
+		if m.id != "" {
+			msg.ID = &m.id
+		}
+		res.Messages = append(res.Messages, msg)
+		// A message of blanks is no answer while there is another.
+		if strings.TrimSpace(text) != "" || strings.TrimSpace(res.Output) == "" {
+			res.Output = text
+		}
+	}
+	res.Truncated = c.truncated
+	res.Empty = strings.TrimSpace(res.Output) == ""
+
+	res.ToolCalls = slices.Clone(c.calls)
+	for i := range res.ToolCalls {
+		call := &res.ToolCalls[i]
+		if call.Title != nil {
+			title := redact(*call.Title)
+			call.Title = &title
+		}
+		if open(call.Status) {
+			call.Status = "unknown"
+			if cancelled {
+				call.Status = "cancelled"
+			}
+		}
+	}
+	if res.ToolCalls == nil {
+		res.ToolCalls = []ToolCall{}
+	}
+	res.Permissions = append([]permission.Record{}, c.records...)
+	if c.cardsFull {
+		res.Warnings = append(res.Warnings, "the agent made more tool calls or permission requests than are kept")
+	}
+	res.Plan, res.Usage = c.plan, c.usage
+	if c.model != nil {
+		res.Model = c.model
+	}
+	if c.mode != nil {
+		res.Mode = c.mode
+	}
+	res.Counts = c.counts
+}
+
+// fillCounts brings the counts up to date: updates can come until the process has
+// gone.
+func (c *collector) fillCounts(res *Result) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	res.Counts = c.counts
+}
+
+// chunkText returns the text of a message chunk; other content adds none.
+func chunkText(u *client.Update) string {
+	if chunk := u.Value.AgentMessageChunk; chunk != nil && chunk.Content.Text != nil {
+		return chunk.Content.Text.Text
+	}
+	return ""
+}
+
+func messageID(u *client.Update) string {
+	if chunk := u.Value.AgentMessageChunk; chunk != nil && chunk.MessageId != nil {
+		return *chunk.MessageId
+	}
+	return ""
+}

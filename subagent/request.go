@@ -1,0 +1,85 @@
+package subagent
+
+import (
+	"encoding/json"
+
+	"github.com/coder/acp-go-sdk"
+
+	"github.com/errand-acp/errand/client"
+)
+
+// Request is one task. It round-trips through JSON, except for Events.
+type Request struct {
+	// Prompt is what the agent is asked, as ACP content blocks, sent in their order.
+	// It must not be empty. A block that the agent does not accept is an error,
+	// never dropped.
+	// See https://agentclientprotocol.com/protocol/content.
+	Prompt []acp.ContentBlock `json:"prompt"`
+	// Dir is the directory the agent works in: absolute, and one that can be
+	// entered. Symlinks in it are resolved once. Empty means ParentDir.
+	Dir string `json:"dir,omitempty"`
+	// ParentDir is the directory of the session that delegates. It is used where
+	// neither the provider nor Dir says otherwise; the same rules hold for it. There
+	// is no other default: a request without any directory is refused.
+	ParentDir string `json:"parentDir,omitempty"`
+	// Labels are the caller's own words (tenant, trace, …), returned in the result
+	// and in events. They do not reach the agent.
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// The rest asks for what not every provider offers: a request that sets one
+	// of them is refused by a provider without the Capability named at it.
+
+	// Model and Mode choose among the agent's own (CapabilityModel, CapabilityMode).
+	Model string `json:"model,omitempty"`
+	Mode  string `json:"mode,omitempty"`
+	// OutputSchema is a JSON Schema that the answer must match
+	// (CapabilityOutputSchema).
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	// MaxDepth is how many levels of delegation the agent may start below itself;
+	// nil means the provider's own limit (CapabilityMaxDepth).
+	MaxDepth *int `json:"maxDepth,omitempty"`
+	// Tools lists the tools the agent may use; nil means all
+	// (CapabilityToolFilter).
+	Tools []string `json:"tools,omitempty"`
+
+	// Events, if set, is told what happens, one event at a time and in order: a
+	// start, what comes in between, an end. A start that fails has no events. It is
+	// called from the run's own goroutine; being slow slows the agent and loses
+	// nothing, and a panic is contained and becomes a warning.
+	Events func(Event) `json:"-"`
+}
+
+// Text is a prompt of one text block.
+func Text(text string) []acp.ContentBlock { return []acp.ContentBlock{acp.TextBlock(text)} }
+
+// directory returns the directory to work in as the rules say: the provider's own,
+// the request's, the parent's.
+func (r *Request) directory(override string) (string, error) {
+	for _, dir := range []string{override, r.Dir, r.ParentDir} {
+		if dir != "" {
+			return client.CheckDir(dir)
+		}
+	}
+	return "", configError("no directory to work in: set Request.Dir, or ParentDir to that of the parent session")
+}
+
+// validatePrompt refuses what could not be sent as it is.
+func (r *Request) validatePrompt() error {
+	if len(r.Prompt) == 0 {
+		return configError("the prompt is empty")
+	}
+	blank := true
+	for i, b := range r.Prompt {
+		kind := client.BlockType(b)
+		if kind == "" {
+			return configError("prompt block %d is of no type", i)
+		}
+		if b.Text == nil || b.Text.Text != "" {
+			blank = false
+		}
+	}
+	if blank {
+		return configError("the prompt is empty: its text blocks hold no text")
+	}
+	return nil
+}

@@ -1,0 +1,279 @@
+package subagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/permission"
+	"github.com/errand-acp/errand/stopreason"
+)
+
+// errClosed is the cause with which Close cancels a turn that is still open.
+var errClosed = errors.New("the run was closed")
+
+// run is the Run that this package's providers hand out. A provider makes one,
+// reports to it what happens while the session is being made, and then lets it go
+// with begin; or, if the start failed, drops it.
+type run struct {
+	id       string
+	provider string
+	req      Request
+	started  time.Time
+	redact   func(string) string // set before begin
+	collect  *collector
+	updates  *updateQueue
+
+	// ctx is the run's life. It ends with the context given to Start, by Cancel, or
+	// by Close.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	driver driver
+	base   Result // what was known when the session existed; not changed after begin
+	// How long the parts took; set before done is closed.
+	startTook, promptTook time.Duration
+	outcome               *Result
+	done    chan struct{} // closed when outcome is set
+	ended   chan struct{} // closed when the end event was told
+
+	closeOnce sync.Once
+	final     *Result // set by closeOnce
+
+	tell sync.Mutex // held while Events runs: one event at a time; guards what is below
+	// early holds the events that came before the start event; begun and over say
+	// that the start and the end were told.
+	early       []Event
+	earlyBytes  int
+	begun, over bool
+
+	mu               sync.Mutex // guards what is below
+	warnings         []string
+	listenerPanicked bool
+}
+
+// driver is the part of a run that differs from provider to provider.
+type driver struct {
+	// turn carries out the prompt turn: it reports updates to the run and returns
+	// when the turn has ended, at the latest soon after ctx has. It is called once,
+	// on the run's own goroutine.
+	turn func(ctx context.Context) turnEnd
+	// close ends whatever the run started and fills in what can be known only then.
+	// It is called once, after turn has returned. nil: there is nothing to end.
+	close func(*Result)
+}
+
+// turnEnd is how a prompt turn ended.
+type turnEnd struct {
+	stopReason *string // the agent's own word; nil without one
+	meta       map[string]any
+	usage      *Usage
+	// cancelled is set where the turn was told to end before its answer was there:
+	// then the run is aborted, whatever the answer says.
+	cancelled bool
+	err       *Error
+}
+
+// newRun returns a run that has not begun. ctx is the one given to Start.
+func newRun(ctx context.Context, provider string, req Request) *run {
+	r := &run{
+		id: newRunID(), provider: provider, req: req, started: time.Now(),
+		redact:  func(text string) string { return text },
+		collect: newCollector(), updates: newUpdateQueue(),
+		done: make(chan struct{}), ended: make(chan struct{}),
+	}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	return r
+}
+
+// begin lets the run go once its session exists. base holds what is known by then.
+func (r *run) begin(base Result, d driver) {
+	r.base, r.driver = base, d
+	r.startTook = time.Since(r.started)
+	r.base.Timing.StartMs = ms(r.startTook)
+	r.tellStart()
+	// The turn's goroutine ends when the end event was told, which is soon after
+	// the turn has ended; Close waits for it.
+	go r.life()
+}
+
+// life is the run from its prompt to its outcome.
+func (r *run) life() {
+	defer close(r.ended)
+	// A reader must not keep a turn from ending that is being cancelled.
+	stop := context.AfterFunc(r.ctx, r.updates.release)
+	promptStart := time.Now()
+	end := r.turn()
+	stop()
+	r.promptTook = time.Since(promptStart)
+	r.outcome = r.settle(end)
+	r.updates.close()
+	close(r.done)
+	r.event(Event{Type: EventEnd, Result: r.outcome})
+}
+
+// turn runs the driver's turn. A panic in it is a bug of ours or of a function
+// provider; it must not end the program that delegates.
+func (r *run) turn() (end turnEnd) {
+	defer func() {
+		if p := recover(); p != nil {
+			end = turnEnd{cancelled: r.ctx.Err() != nil, err: &Error{
+				Kind: client.KindAgent, Step: client.StepPrompt, Message: "the provider panicked",
+				Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack()),
+			}}
+		}
+	}()
+	return r.driver.turn(r.ctx)
+}
+
+// settle makes the outcome.
+func (r *run) settle(end turnEnd) *Result {
+	res := r.base
+	r.collect.fill(&res, end.cancelled, r.redact)
+	res.StopReason, res.Meta = end.stopReason, end.meta
+	res.Usage = mergeUsage(end.usage, res.Usage)
+	res.Error = end.err
+	res.Stop = r.stop(&end, &res)
+	r.mu.Lock()
+	res.Warnings = append(slices.Clone(res.Warnings), r.warnings...)
+	r.mu.Unlock()
+	if res.Error != nil {
+		res.Error.Message = r.redact(res.Error.Message)
+	}
+	res.Timing.PromptMs = ms(r.promptTook)
+	res.Timing.TotalMs = ms(r.startTook, r.promptTook)
+	return &res
+}
+
+// stop decides the outcome, and the error and warning that go with it.
+func (r *run) stop(end *turnEnd, res *Result) stopreason.Outcome {
+	if end.cancelled {
+		// We ended the turn. Which clock it was is the error; a plain cancel is none,
+		// and neither is what the agent then made of it.
+		res.Error = nil
+		if cause := r.abortCause(); cause != nil {
+			res.Error = cause
+		}
+		return stopreason.Aborted
+	}
+	if res.Error != nil {
+		return stopreason.Error
+	}
+	reason := ""
+	if end.stopReason != nil {
+		reason = *end.stopReason
+	}
+	o := stopreason.Of(reason)
+	switch {
+	case o == stopreason.Aborted:
+		r.warn("the agent ended the turn as cancelled although nobody had cancelled it")
+	case reason == stopreason.MaxTurnRequests:
+		res.Error = &Error{Kind: client.KindRemoteLimit, Step: client.StepPrompt, Message: "the agent stopped at its limit of requests per turn"}
+	case o == stopreason.Error:
+		res.Error = &Error{Kind: client.KindProtocol, Step: client.StepPrompt, Message: fmt.Sprintf("the agent ended the turn with the unknown stop reason %q", reason)}
+		if end.stopReason == nil {
+			res.Error.Message = "the agent ended the turn without a stop reason"
+		}
+	}
+	return o
+}
+
+// abortCause returns the error of a turn that a clock ended, nil for a plain cancel.
+func (r *run) abortCause() *Error {
+	cause := context.Cause(r.ctx)
+	if e, ok := errors.AsType[*Error](cause); ok {
+		return e
+	}
+	if errors.Is(r.ctx.Err(), context.DeadlineExceeded) || errors.Is(cause, context.DeadlineExceeded) {
+		return &Error{Kind: client.KindTimeout, Step: client.StepPrompt, Message: "the caller's deadline passed", Err: cause}
+	}
+	return nil
+}
+
+// warn adds a warning to the result.
+func (r *run) warn(text string) {
+	text = r.redact(text)
+	r.mu.Lock()
+	r.warnings = append(r.warnings, text)
+	r.mu.Unlock()
+	r.event(Event{Type: EventWarning, Warning: text})
+}
+
+// permission records a decision.
+func (r *run) permission(rec permission.Record) {
+	r.collect.permission(rec)
+	r.event(Event{Type: EventPermission, Permission: &rec})
+}
+
+// update hands u to the readers; the collector has seen it already. u is not used
+// by anybody else afterwards.
+func (r *run) update(u client.Update) {
+	r.event(Event{Type: EventUpdate, SessionID: string(u.SessionID), Update: u.Raw})
+	r.updates.push(u)
+}
+
+func (r *run) ID() string { return r.id }
+
+func (r *run) Updates() iter.Seq[client.Update] { return r.updates.all() }
+
+func (r *run) discardUpdates() { r.updates.drop() }
+
+func (r *run) Done() <-chan struct{} { return r.done }
+
+func (r *run) Wait(ctx context.Context) (*Result, error) {
+	select {
+	case <-r.done:
+		return r.outcome, nil
+	default:
+	}
+	select {
+	case <-r.done:
+		return r.outcome, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (r *run) Cancel() { r.cancel(context.Canceled) }
+
+func (r *run) Close() *Result {
+	r.closeOnce.Do(func() {
+		r.cancel(errClosed)
+		<-r.done
+		closing := time.Now()
+		final := *r.outcome
+		final.Warnings = slices.Clone(final.Warnings)
+		if r.driver.close != nil {
+			r.driver.close(&final)
+		}
+		took := time.Since(closing)
+		final.Timing.CloseMs = ms(took)
+		final.Timing.TotalMs = ms(r.startTook, r.promptTook, took)
+		r.final = &final
+		<-r.ended
+	})
+	return r.final
+}
+
+// ms gives durations added up in milliseconds, to the microsecond.
+func ms(parts ...time.Duration) float64 {
+	var sum time.Duration
+	for _, d := range parts {
+		sum += d
+	}
+	return float64(sum.Microseconds()) / 1000
+}
+
+// contextKind is the kind of error for a start that ctx ended.
+func contextKind(ctx context.Context) client.ErrorKind {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return client.KindTimeout
+	}
+	return client.KindCancelled
+}

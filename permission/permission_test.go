@@ -97,8 +97,8 @@ func TestPolicies(t *testing.T) {
 			if got := (want{d.OptionID, r.Decision, d.Ambiguous}); got != tt.want {
 				t.Errorf("got %+v (rule %q), want %+v", got, d.Rule, tt.want)
 			}
-			if d.Rule == "" || r.Rule != d.Rule {
-				t.Errorf("rule %q, recorded as %q", d.Rule, r.Rule)
+			if d.Rule == "" || r.Rule != d.Rule || r.Ambiguous != d.Ambiguous {
+				t.Errorf("%+v recorded as %+v", d, r)
 			}
 			if (r.OptionID == nil) != (d.OptionID == "") {
 				t.Errorf("optionId %v recorded for option %q", r.OptionID, d.OptionID)

@@ -27,6 +27,9 @@ type Record struct {
 	OptionID *string `json:"optionId"`
 	// Rule names what decided.
 	Rule string `json:"rule"`
+	// Ambiguous is set where the policy would have allowed but could not tell which
+	// of several like options was meant.
+	Ambiguous bool `json:"ambiguous"`
 	// Ms is the time the decision took, in milliseconds.
 	Ms float64 `json:"ms"`
 }
@@ -100,6 +103,7 @@ func record(req Request, d Decision, outcome Outcome, took time.Duration) Record
 		Options:    make([]Option, 0, len(req.Options)),
 		Decision:   outcome,
 		Rule:       d.Rule,
+		Ambiguous:  d.Ambiguous,
 		Ms:         float64(took.Microseconds()) / 1000,
 	}
 	if k := req.ToolCall.Kind; k != nil {

@@ -108,7 +108,7 @@ func (a *acpRun) close(final *Result) {
 	report := a.agent.Close()
 	final.Exit = &report.Exit
 	final.StderrTail, final.StderrTruncated = a.agent.Stderr()
-	a.collect.fillCounts(final)
+	a.collect.fillLate(final)
 	noise := a.agent.Noise()
 	final.Noise = Noise{Lines: int(noise.Lines), First: append([]string{}, noise.First...)}
 	final.Counts.Dropped += int(a.agent.Conn().Stats().DroppedUpdates)

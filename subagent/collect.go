@@ -38,6 +38,7 @@ type collector struct {
 	messages  []message
 	open      bool // the next chunk may go on with the last message
 	truncated bool
+	lateText  bool // text came that is not in messages because it was late
 
 	calls     []ToolCall
 	callIndex map[string]int
@@ -113,8 +114,11 @@ func (c *collector) apply(u *client.Update) {
 	}
 	switch u.Kind {
 	case "agent_message_chunk":
-		if text := chunkText(u); !c.over {
+		switch text := chunkText(u); {
+		case !c.over:
 			c.text(text, messageID(u))
+		case text != "":
+			c.lateText = true
 		}
 	case "agent_thought_chunk", "user_message_chunk":
 		c.open = false
@@ -342,12 +346,15 @@ func (c *collector) fill(res *Result, cancelled bool, redact func(string) string
 	res.Counts = c.counts
 }
 
-// fillCounts brings the counts up to date: updates can come until the process has
-// gone.
-func (c *collector) fillCounts(res *Result) {
+// fillLate brings up to date what can change after the turn: updates can come until
+// the process has gone.
+func (c *collector) fillLate(res *Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	res.Counts = c.counts
+	if c.lateText {
+		res.Warnings = append(res.Warnings, "the agent sent text after it had ended the turn; it is not in the output")
+	}
 }
 
 // chunkText returns the text of a message chunk; other content adds none.

@@ -40,8 +40,8 @@ type run struct {
 	// How long the parts took; set before done is closed.
 	startTook, promptTook time.Duration
 	outcome               *Result
-	done    chan struct{} // closed when outcome is set
-	ended   chan struct{} // closed when the end event was told
+	done                  chan struct{} // closed when outcome is set
+	ended                 chan struct{} // closed when the end event was told
 
 	closeOnce sync.Once
 	final     *Result // set by closeOnce
@@ -209,6 +209,9 @@ func (r *run) warn(text string) {
 func (r *run) permission(rec permission.Record) {
 	r.collect.permission(rec)
 	r.event(Event{Type: EventPermission, Permission: &rec})
+	if rec.Ambiguous {
+		r.warn(fmt.Sprintf("the permission for tool call %q was not given: the agent offers several options of one kind, and the policy does not say which to take", rec.ToolCallID))
+	}
 }
 
 // update hands u to the readers; the collector has seen it already. u is not used

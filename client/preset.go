@@ -9,25 +9,25 @@ import (
 // that differs from what the defaults are made for. It is data and starts nothing.
 type Preset struct {
 	// Name is what the preset is asked for by; Title names the agent for people.
-	Name  string `json:"name"`
-	Title string `json:"title"`
+	Name  string
+	Title string
 	// Path and Args are its command, as in Command.
-	Path string   `json:"path"`
-	Args []string `json:"args"`
+	Path string
+	Args []string
 	// Env holds KEY=VALUE entries that fit it. None of them is a secret.
-	Env []string `json:"env"`
+	Env []string
 	// SecretEnv names the variables that it reads its credentials from. They are
 	// held back like any other secret; an error text can say which of them to let
 	// through. It needs one at the most, and none where it has logged in before.
-	SecretEnv []string `json:"secretEnv"`
+	SecretEnv []string
 	// Graces are the waits that fit it; a zero field means the default.
-	Graces Graces `json:"graces"`
+	Graces Graces
 	// Sweep is SweepGroup where processes that it leaves behind are meant to stay.
-	Sweep SweepMode `json:"sweep"`
+	Sweep SweepMode
 	// Install is the command that installs it.
-	Install string `json:"install"`
+	Install string
 	// Quirks are short facts on what it does otherwise than others.
-	Quirks []string `json:"quirks"`
+	Quirks []string
 }
 
 // Presets returns what is known of agents, sorted by name. The caller may change

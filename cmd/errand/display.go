@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/errand-acp/errand/subagent"
+)
+
+// display is the run as this program shows it: on stdout in its format, and beside it,
+// for people, on the screen.
+type display struct {
+	format  format
+	out     *output
+	screen  *screen
+	notes   []string // warnings of our own
+	install string
+}
+
+// event shows an event. The end is left to the end: only then the result is whole.
+func (s *display) event(e subagent.Event) {
+	if s.format != eventsFormat {
+		s.screen.event(e)
+		return
+	}
+	if e.Type == subagent.EventEnd {
+		return
+	}
+	s.out.out(encode(e))
+	if e.Type == subagent.EventStart {
+		for _, note := range s.notes {
+			s.out.out(encode(subagent.Event{Type: subagent.EventWarning, RunID: e.RunID, Time: e.Time, Warning: note}))
+		}
+	}
+}
+
+// errUnread is why a cancelled run's output is incomplete.
+var errUnread = errors.New("the output was not read")
+
+// end shows the result and returns the exit status. ctx is the one that this program
+// cancels its run by; hint says that a denied permission is to be explained.
+func (s *display) end(res *subagent.Result, ctx context.Context, hint bool) int {
+	s.screen.end()
+	s.out.out(s.format.result(res, s.screen.streamed))
+	err := s.out.wait()
+	if err != nil && !isClosedPipe(err) {
+		// Whatever it cost to get it must not be lost for a full disk.
+		warning := fmt.Sprintf("the result could not be written to stdout: %v", err)
+		res.Warnings = append(res.Warnings, warning)
+		s.out.diag("errand: " + warning + "; here it is\n" + s.format.result(res, false))
+	}
+	s.screen.warnings(res)
+	why := ""
+	if ctx.Err() != nil {
+		why = context.Cause(ctx).Error()
+	}
+	for _, line := range explain(res, why, s.install) {
+		s.out.diag(line + "\n")
+	}
+	if text := deniedHint(res); hint && text != "" {
+		s.out.diag(text + "\n")
+	}
+	if !s.out.done() {
+		err = errUnread
+	}
+	status := exitStatus(res, stopStatus(ctx))
+	switch {
+	case err == nil:
+		return status
+	case isClosedPipe(err):
+		return statusSIGPIPE
+	case status == statusOK && stopStatus(ctx) != 0:
+		return stopStatus(ctx)
+	case status == statusOK:
+		return statusFailed
+	}
+	return status
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/visible"
+	"github.com/errand-acp/errand/permission"
+	"github.com/errand-acp/errand/stopreason"
+	"github.com/errand-acp/errand/subagent"
+)
+
+// stderrLines is how much of an agent's stderr is shown when its run failed.
+const stderrLines = 12
+
+// explain says why a run ended otherwise than completed, in lines; none where it
+// completed. why is what made this program cancel it, install how to install the
+// agent; both may be empty.
+func explain(res *subagent.Result, why, install string) []string {
+	var lines []string
+	say := func(format string, args ...any) {
+		lines = append(lines, visible.Line(fmt.Sprintf(format, args...)))
+	}
+	switch e := res.Error; {
+	case e != nil && e.Step == client.StepConfig:
+		say("errand: %s", e.Message)
+		return lines
+	case e != nil:
+		say("errand: %s: %s: %s", res.Provider, e.Step, e.Message)
+		if e.Code != nil {
+			say("  code %d%s", *e.Code, errorData(e.Data))
+		}
+		if e.Kind == client.KindSpawn && install != "" {
+			say("  to install it: %s", install)
+		}
+	case res.Stop == stopreason.Completed:
+		return nil
+	case res.Stop == stopreason.Aborted && why != "":
+		say("errand: cancelled: %s", why)
+	case res.Stop == stopreason.Aborted:
+		say("errand: %s ended the turn as cancelled", res.Provider)
+	case res.Stop == stopreason.Refusal:
+		say("errand: %s refused", res.Provider)
+	case res.Stop == stopreason.MaxTokens:
+		say("errand: the answer was cut short at the model's token limit")
+	default:
+		say("errand: the run ended as %s", res.Stop)
+	}
+	for _, c := range res.ToolCalls {
+		if c.Status == "cancelled" || c.Status == "unknown" {
+			title := c.ID
+			if c.Title != nil {
+				title = *c.Title
+			}
+			say("  still open, and perhaps done in part: %s", clip(title, 160))
+		}
+	}
+	return append(lines, stderrEnd(res)...)
+}
+
+// stderrEnd shows the end of what a failed agent wrote to stderr. One line of it is
+// in the error's message already.
+func stderrEnd(res *subagent.Result) []string {
+	if res.Error == nil {
+		return nil
+	}
+	text := strings.TrimSpace(visible.Text(res.StderrTail))
+	if !strings.Contains(text, "\n") {
+		return nil
+	}
+	all := strings.Split(text, "\n")
+	lines := []string{"  the end of its stderr:"}
+	for _, line := range all[max(0, len(all)-stderrLines):] {
+		lines = append(lines, "  | "+clip(line, 400))
+	}
+	return lines
+}
+
+func errorData(data []byte) string {
+	if len(data) == 0 || string(data) == "null" {
+		return ""
+	}
+	return ", data " + clip(string(data), 400)
+}
+
+// deniedHint says that the agent wanted more than it might, where nobody has decided
+// that yet; else it is empty.
+func deniedHint(res *subagent.Result) string {
+	n := 0
+	for _, p := range res.Permissions {
+		if p.Decision == permission.Denied {
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "errand: a permission request was denied, which is the default; --permission allow approves"
+	}
+	return fmt.Sprintf("errand: %d permission requests were denied, which is the default; --permission allow approves", n)
+}

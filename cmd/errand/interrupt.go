@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// stopped is why this program cancels a run, as the cause of its context.
+type stopped struct {
+	what   string
+	status int // to exit with
+}
+
+func (s *stopped) Error() string { return s.what }
+
+// stopStatus is the status of what made this program cancel ctx, 0 if nothing did.
+func stopStatus(ctx context.Context) int {
+	if s, ok := context.Cause(ctx).(*stopped); ok {
+		return s.status
+	}
+	return 0
+}
+
+// interrupt turns the signals that ask a program to end into the end of a run: the
+// first one cancels its context, the second one kills.
+type interrupt struct {
+	cancel  context.CancelCauseFunc
+	signals chan os.Signal
+	done    chan struct{} // closed by stop
+
+	killed chan struct{} // closed by the second signal
+
+	mu   sync.Mutex // guards kill
+	kill func()     // ends the run's processes at once; nil while there are none
+}
+
+// watchSignals returns a context that ends at the first signal.
+func watchSignals(parent context.Context) (context.Context, *interrupt) {
+	ctx, cancel := context.WithCancelCause(parent)
+	i := &interrupt{cancel: cancel, signals: make(chan os.Signal, 2), done: make(chan struct{}), killed: make(chan struct{})}
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		// Ignored from the start means that somebody wants it so: nohup does, and a
+		// shell for its background jobs.
+		if !signal.Ignored(s) {
+			signal.Notify(i.signals, s)
+		}
+	}
+	// A closed stdout is an error of its write, not the end of this program. The
+	// signal is not ignored, which the agent would inherit.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	// Ends with stop.
+	go i.watch()
+	return ctx, i
+}
+
+func (i *interrupt) watch() {
+	select {
+	case s := <-i.signals:
+		number, _ := s.(syscall.Signal)
+		i.cancel(&stopped{what: fmt.Sprintf("%v signal", s), status: 128 + int(number)})
+	case <-i.done:
+		return
+	}
+	select {
+	case <-i.signals:
+		i.mu.Lock()
+		close(i.killed)
+		kill := i.kill
+		i.mu.Unlock()
+		if kill != nil {
+			kill()
+		}
+	case <-i.done:
+	}
+}
+
+// onKill says how the run's processes are ended at once.
+func (i *interrupt) onKill(kill func()) {
+	i.mu.Lock()
+	i.kill = kill
+	i.mu.Unlock()
+	select {
+	case <-i.killed:
+		kill()
+	default:
+	}
+}
+
+func (i *interrupt) stop() {
+	signal.Stop(i.signals)
+	close(i.done)
+}

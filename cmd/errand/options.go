@@ -1,0 +1,177 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/permission"
+	"github.com/errand-acp/errand/subagent"
+)
+
+// runFlags are the flags of `errand run` as they were given. They are text as far as
+// their check can wait: with --json every exit after the parsing of flags is to print
+// a result, that for a bad duration too.
+type runFlags struct {
+	agent, dir, permission, sweep      string
+	env, envFiles                      []string
+	timeout, startTimeout, idleTimeout string
+	cancelGrace, eofGrace, termGrace   string
+	json, events, quiet                bool
+	// What was given at all: --agent, --permission, and a "--" with what follows.
+	agentSet, permissionSet, command bool
+}
+
+func (f *runFlags) register(set *pflag.FlagSet) {
+	set.SortFlags = false
+	set.StringVar(&f.agent, "agent", "", "a preset, see 'errand agents'; or demo, the built-in agent (`NAME`)")
+	set.StringVar(&f.dir, "dir", ".", "the agent's directory (`DIR`)")
+	set.StringVar(&f.permission, "permission", "reject", "how permission requests are answered: reject or allow (`POLICY`);\nask, on the terminal, is not available yet")
+	set.StringArrayVar(&f.env, "env", nil, "set a variable for the agent (KEY=VALUE), or let one of yours through (`KEY`);\nrepeatable. Others can read a command line: let secrets through, do not write them out")
+	set.StringArrayVar(&f.envFiles, "env-file", nil, "set the variables in a `FILE` of KEY=VALUE lines; repeatable")
+	set.StringVar(&f.timeout, "timeout", "0", "end the run after this `DURATION`, such as 90s or 10m; 0 means never")
+	set.StringVar(&f.startTimeout, "start-timeout", client.DefaultStartTimeout.String(), "how long the agent may take to be ready (`DURATION`); 0 means for ever")
+	set.StringVar(&f.idleTimeout, "idle-timeout", "0", "end the run when nothing came from the agent for this `DURATION`; 0 means never")
+	set.StringVar(&f.cancelGrace, "cancel-grace", "", "how long a cancelled agent may take to answer (`DURATION`)")
+	set.StringVar(&f.eofGrace, "eof-grace", "", "how long the agent may take to exit once its stdin is closed (`DURATION`)")
+	set.StringVar(&f.termGrace, "term-grace", "", "how long it may take after SIGTERM, before SIGKILL (`DURATION`)")
+	set.StringVar(&f.sweep, "sweep", "", "what is ended with the agent: run, everything it started, or group, its process group\n(`MODE`; default: what fits the agent, else run)")
+	set.BoolVar(&f.json, "json", false, "print one JSON object, the result, on stdout and nothing else")
+	set.BoolVar(&f.events, "events", false, "print every event on stdout as it comes, a JSON object a line")
+	set.BoolVar(&f.quiet, "quiet", false, "print the final answer only")
+}
+
+// task is a run that is ready to start.
+type task struct {
+	provider subagent.Provider
+	command  client.Command // the provider's
+	dir      string
+	timeout  time.Duration // 0 = none
+	// notes are warnings that the result is to carry beside its own.
+	notes   []string
+	install string // how to install the agent, where that is known
+}
+
+// configError is a mistake of the user's: the result's error of kind config.
+func configError(err error) *subagent.Error {
+	if e, ok := errors.AsType[*subagent.Error](err); ok {
+		return e
+	}
+	return &subagent.Error{Kind: client.KindConfig, Step: client.StepConfig, Message: err.Error(), Err: err}
+}
+
+// prepare checks everything that can be checked before anything is started, but the
+// prompt. command is what stands after "--".
+func (f *runFlags) prepare(command []string, con *console) (*task, error) {
+	if f.json && f.events {
+		return nil, errors.New("--json and --events exclude each other")
+	}
+	choice, err := f.chooseAgent(command, os.Getenv("ERRAND_AGENT"), con.outTTY)
+	if err != nil {
+		return nil, err
+	}
+	o := &subagent.ACPOptions{Graces: choice.graces, Sweep: choice.sweep, Hints: choice.hints}
+	t := &task{notes: choice.notes, install: choice.install}
+	if t.timeout, err = f.durations(o); err != nil {
+		return nil, err
+	}
+	if err := f.policies(o); err != nil {
+		return nil, err
+	}
+	if t.dir, err = f.directory(); err != nil {
+		return nil, err
+	}
+	env, err := explicitEnv(f.envFiles, f.env, os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	t.command = choice.command
+	t.command.Env = append(t.command.Env, env...)
+	t.provider, err = subagent.NewACP(choice.name, t.command, o)
+	return t, err
+}
+
+// durations fills in the clocks and graces that were given and returns the timeout.
+func (f *runFlags) durations(o *subagent.ACPOptions) (timeout time.Duration, err error) {
+	for _, d := range []struct {
+		flag, text string
+		to         *time.Duration
+		zero       bool // 0 is allowed and switches it off
+	}{
+		{"--timeout", f.timeout, &timeout, true},
+		{"--start-timeout", f.startTimeout, &o.StartTimeout, true},
+		{"--idle-timeout", f.idleTimeout, &o.IdleTimeout, true},
+		{"--cancel-grace", f.cancelGrace, &o.Graces.Cancel, false},
+		{"--eof-grace", f.eofGrace, &o.Graces.EOF, false},
+		{"--term-grace", f.termGrace, &o.Graces.Term, false},
+	} {
+		if d.text == "" && !d.zero {
+			continue // not given: the agent's own, or the default
+		}
+		if *d.to, err = parseDuration(d.flag, d.text, d.zero); err != nil {
+			return 0, err
+		}
+	}
+	if o.StartTimeout == 0 {
+		o.StartTimeout = client.NoTimeout
+	}
+	return timeout, nil
+}
+
+// parseDuration reads the value of a flag. client.CheckDuration has the bounds.
+func parseDuration(flag, text string, zero bool) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("%s %q: want a duration with its unit, such as 500ms, 6s or 2m", flag, text)
+	}
+	if d == 0 && !zero {
+		return 0, fmt.Errorf("%s %s: must be more than 0", flag, text)
+	}
+	return d, client.CheckDuration(flag, d)
+}
+
+// policies fills in what the agent may do and what goes with it.
+func (f *runFlags) policies(o *subagent.ACPOptions) error {
+	switch f.permission {
+	case "reject":
+		o.Permission = permission.Reject()
+	case "allow":
+		o.Permission = permission.Allow()
+	case "ask":
+		return errors.New("--permission ask is not available yet; there is reject and allow")
+	default:
+		return fmt.Errorf("--permission %q: there is reject and allow", f.permission)
+	}
+	switch m := client.SweepMode(f.sweep); m {
+	case "":
+	case client.SweepRun, client.SweepGroup:
+		o.Sweep = m
+	default:
+		return fmt.Errorf("--sweep %q: there is %s and %s", f.sweep, client.SweepRun, client.SweepGroup)
+	}
+	return nil
+}
+
+func (f *runFlags) directory() (string, error) {
+	if f.dir == "" {
+		return "", errors.New("--dir is empty")
+	}
+	dir, err := client.AbsDir(f.dir)
+	if err != nil {
+		return "", fmt.Errorf("--dir: %w", err)
+	}
+	return dir, nil
+}
+
+// commandName is what a provider made of a bare command is called.
+func commandName(path string) string {
+	if name := filepath.Base(path); name != "." && name != string(filepath.Separator) {
+		return name
+	}
+	return "agent"
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxPrompt bounds a prompt: more than the connection carries in one message need
+// not be read.
+const maxPrompt = 32 << 20
+
+// readPrompt returns the prompt: args as they stand before "--", or stdin where that
+// says "-" or there is none.
+func readPrompt(ctx context.Context, args []string, con *console) (string, error) {
+	var prompt string
+	switch {
+	case len(args) > 1:
+		return "", fmt.Errorf("there are %d prompts; put quotes around a prompt of several words", len(args))
+	case len(args) == 1 && args[0] != "-":
+		prompt = args[0]
+	case len(args) == 0 && con.inTTY:
+		return "", errors.New(`there is no PROMPT; give one, or pipe it in ("-" reads the terminal)`)
+	default:
+		var err error
+		if prompt, err = readAll(ctx, con.in); err != nil {
+			return "", err
+		}
+	}
+	switch {
+	case strings.TrimSpace(prompt) == "":
+		return "", errors.New("the PROMPT is empty")
+	case len(prompt) > maxPrompt:
+		return "", fmt.Errorf("the PROMPT is longer than %d MiB", maxPrompt>>20)
+	case !utf8.ValidString(prompt):
+		return "", errors.New("the PROMPT is not UTF-8 text")
+	}
+	return prompt, nil
+}
+
+// readAll reads r to its end, or until ctx ends.
+func readAll(ctx context.Context, r io.Reader) (string, error) {
+	type read struct {
+		text []byte
+		err  error
+	}
+	done := make(chan read, 1)
+	// Ends with the input, or with the program: a terminal's read cannot be stopped.
+	go func() {
+		text, err := io.ReadAll(io.LimitReader(r, maxPrompt+1))
+		done <- read{text, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	case got := <-done:
+		if got.err != nil {
+			return "", fmt.Errorf("reading the PROMPT from stdin: %w", got.err)
+		}
+		return string(got.text), nil
+	}
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/envscrub"
+	"github.com/errand-acp/errand/internal/redact"
+	"github.com/errand-acp/errand/permission"
+	"github.com/errand-acp/errand/stopreason"
+	"github.com/errand-acp/errand/subagent"
+)
+
+func newRun(con *console) *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:                   "run [flags] [PROMPT|-] [-- COMMAND [ARG...]]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Give one task to one fresh agent",
+		Long: `Run starts an agent, gives it the PROMPT, and prints its answer. Without a PROMPT,
+or with "-", the prompt is read from stdin. The agent is --agent, or the COMMAND
+after "--", or $ERRAND_AGENT (a preset, or the path of a program).
+
+On a terminal the answer is streamed as it comes, with tool calls and permission
+decisions beside it; otherwise it is printed as plain text at the end, and progress
+goes to stderr.
+
+The agent gets your environment without what looks like a credential. Let through
+what it needs by name (--env GEMINI_API_KEY). Its permission requests are denied
+unless --permission says otherwise. Ctrl-C cancels the run and waits for the agent
+to come to an end; a second one kills it.
+
+Exit status: 0 completed, 1 failed, 2 a mistake in usage or configuration, 3 the
+agent refused, 4 the model's token limit was reached, 124 a timeout, 130 cancelled
+by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP, 141 because nobody reads stdout.`,
+		Example: `  errand run --agent demo "Hello"
+  errand run --agent gemini --env GEMINI_API_KEY --dir ../project "Explain main.go"
+  git diff | errand run --agent claude --env-file ~/.keys --json - | jq -r .output
+  errand run --permission allow "Add a test" -- ./my-agent --acp`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			prompts, command := args, []string(nil)
+			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+				prompts, command = args[:dash], args[dash:]
+				f.command = true
+			}
+			f.agentSet = cmd.Flags().Changed("agent")
+			f.permissionSet = cmd.Flags().Changed("permission")
+			if status := f.run(prompts, command, con); status != statusOK {
+				return exitError(status)
+			}
+			return nil
+		},
+	}
+	f.register(cmd.Flags())
+	return cmd
+}
+
+// killWait is how long a killed run may take to be over. After it the program exits
+// all the same, and what is left of the agent's group dies with it.
+const killWait = 3 * time.Second
+
+// run carries out the command and returns the exit status.
+func (f *runFlags) run(prompts, command []string, con *console) int {
+	// The environment has what the agent is not to see; it could read it here. Where
+	// this cannot be, nothing else can be done about it.
+	_ = client.Undumpable()
+
+	ctx, signals := watchSignals(context.Background())
+	defer signals.stop()
+	unread := func() { signals.cancel(&stopped{what: "nobody reads stdout", status: statusSIGPIPE}) }
+	out := newOutput(con.out, con.err, func(err error) {
+		if isClosedPipe(err) {
+			unread()
+		}
+	})
+	watchClosed(con.out, unread)
+	context.AfterFunc(ctx, out.hurry)
+
+	show := &display{format: f.format(con), out: out}
+	var res *subagent.Result
+	t, err := f.prepare(command, con)
+	var prompt string
+	if err == nil {
+		prompt, err = readPrompt(ctx, prompts, con)
+	}
+	if err != nil {
+		res = f.refused(err, command)
+		show.screen = newScreen(out, con, res.Provider, false, true, nil)
+	} else {
+		show.notes, show.install = t.notes, t.install
+		live := show.format == liveFormat
+		show.screen = newScreen(out, con, t.provider.Name(), live, f.quiet || f.events, t.redact())
+		for _, note := range t.notes {
+			show.screen.note("errand: " + note)
+		}
+		res = t.run(ctx, signals, prompt, show.event)
+	}
+	res.Warnings = append(append([]string{}, show.notes...), res.Warnings...)
+	return show.end(res, ctx, !f.quiet && !f.permissionSet)
+}
+
+// refused is the result of a run that was not tried.
+func (f *runFlags) refused(err error, command []string) *subagent.Result {
+	name := f.agent
+	if len(command) > 0 {
+		name = commandName(command[0])
+	}
+	if _, ok := errors.AsType[*stopped](err); ok {
+		return failedResult(&subagent.Error{Kind: client.KindCancelled, Err: err}, name, "")
+	}
+	return failedResult(configError(err), name, "")
+}
+
+// run starts the agent, waits for the end of its turn and closes it.
+func (t *task) run(ctx context.Context, signals *interrupt, prompt string, event func(subagent.Event)) *subagent.Result {
+	if t.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, t.timeout)
+		defer cancel()
+	}
+	over := make(chan *subagent.Result, 1)
+	// Ends with the run; where a killed run does not end, with the program.
+	go func() {
+		run, err := t.provider.Start(ctx, subagent.Request{Prompt: subagent.Text(prompt), Dir: t.dir, Events: event})
+		if err != nil {
+			over <- failedResult(err, t.provider.Name(), t.dir)
+			return
+		}
+		if k, ok := run.(interface{ Kill() }); ok {
+			signals.onKill(k.Kill)
+		}
+		<-run.Done()
+		over <- run.Close()
+	}()
+	select {
+	case res := <-over:
+		return res
+	case <-signals.killed:
+	}
+	select {
+	case res := <-over:
+		return res
+	case <-time.After(killWait):
+		res := failedResult(&subagent.Error{Kind: client.KindCancelled}, t.provider.Name(), t.dir)
+		res.Warnings = append(res.Warnings, "killed; what came of the run is not known")
+		return res
+	}
+}
+
+// redact returns a function that replaces the secrets of the agent's environment.
+func (t *task) redact() func(string) string {
+	policy := t.command.Inherit
+	policy.Set = append(policy.Set, t.command.Env...)
+	return redact.New(envscrub.Secrets(os.Environ(), policy)).String
+}
+
+// failedResult is the result of a run that did not start.
+func failedResult(err error, provider, dir string) *subagent.Result {
+	e, ok := errors.AsType[*subagent.Error](err)
+	if !ok {
+		e = &subagent.Error{Kind: client.KindTransport, Step: client.StepSpawn, Message: err.Error(), Err: err}
+	}
+	res := e.Partial
+	if res == nil {
+		res = &subagent.Result{
+			SchemaVersion: subagent.SchemaVersion, Provider: provider, Dir: dir, StartedAt: time.Now(),
+			Labels: map[string]string{}, Client: subagent.Implementation(client.Self()),
+			Agent:    subagent.Agent{Command: []string{}},
+			Messages: []subagent.Message{}, Empty: true,
+			ToolCalls: []subagent.ToolCall{}, Permissions: []permission.Record{},
+			Noise: subagent.Noise{First: []string{}}, WithheldEnv: []string{}, Warnings: []string{},
+		}
+	}
+	res.Stop, res.Error = stopreason.Error, e
+	switch e.Kind {
+	case client.KindCancelled: // which is no error in a result
+		res.Stop, res.Error = stopreason.Aborted, nil
+	case client.KindTimeout:
+		res.Stop = stopreason.Aborted
+	}
+	return res
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coder/acp-go-sdk"
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/spf13/cobra"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/permission"
+	"github.com/errand-acp/errand/stopreason"
+	"github.com/errand-acp/errand/subagent"
+)
+
+// schemas are the documents that have a JSON Schema, by name.
+var schemas = map[string]func() (*jsonschema.Schema, error){
+	"result":  func() (*jsonschema.Schema, error) { return schemaOf[subagent.Result]("The result of a run") },
+	"event":   eventSchema,
+	"request": func() (*jsonschema.Schema, error) { return schemaOf[subagent.Request]("A task for an agent") },
+}
+
+func schemaNames() []string { return slices.Sorted(maps.Keys(schemas)) }
+
+func newSchema(con *console) *cobra.Command {
+	names := schemaNames()
+	return &cobra.Command{
+		Use:   "schema NAME",
+		Short: "Print the JSON Schema of what errand prints",
+		Long: `Schema prints a JSON Schema (draft 2020-12). NAME is one of:
+  ` + strings.Join(names, "\n  ") + `
+Fields may be added to these documents and none is renamed or removed, so the schemas
+allow more fields than they name.`,
+		Example: "  errand schema result",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || schemas[args[0]] == nil {
+				return fmt.Errorf("schema takes one name: %s", strings.Join(names, ", "))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			schema, err := schemas[args[0]]()
+			if err != nil {
+				return err
+			}
+			text, err := json.MarshalIndent(schema, "", "  ")
+			if err != nil {
+				return err
+			}
+			_, err = con.out.Write(append(text, '\n'))
+			return err
+		},
+	}
+}
+
+// nullable names the lists and maps that are null where they do not apply; all
+// others are there, if empty. A pointer says so by its type.
+var nullable = []string{"meta", "plan", "files", "commands", "attempts"}
+
+func schemaOf[T any](title string) (*jsonschema.Schema, error) {
+	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage]():      {},
+		reflect.TypeFor[time.Time]():            {Type: "string", Format: "date-time"},
+		reflect.TypeFor[acp.ContentBlock]():     {Type: "object", Required: []string{"type"}},
+		reflect.TypeFor[stopreason.Outcome]():   enum(stops),
+		reflect.TypeFor[client.ErrorKind]():     enum(errorKinds),
+		reflect.TypeFor[client.Step]():          enum(steps),
+		reflect.TypeFor[client.Rung]():          enum(rungs),
+		reflect.TypeFor[permission.Outcome]():   enum(decisions),
+		reflect.TypeFor[subagent.EventType]():   enum(eventTypes),
+		reflect.TypeFor[func(subagent.Event)](): {},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	loosen("", s)
+	s.Schema = "https://json-schema.org/draft/2020-12/schema"
+	s.Title = title
+	return s, nil
+}
+
+// loosen allows fields that are not named, and null where it may stand and nowhere
+// else, in s, which is the schema of the field called name, and in all below it.
+func loosen(name string, s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if len(s.Properties) > 0 {
+		s.AdditionalProperties = nil
+	}
+	switch isNullable := slices.Contains(nullable, name); {
+	case s.Items != nil && !isNullable:
+		s.Type, s.Types = "array", nil
+	case s.Type == "object" && isNullable:
+		s.Type, s.Types = "", []string{"null", "object"}
+	}
+	loosen("", s.Items)
+	for name, p := range s.Properties {
+		loosen(name, p)
+	}
+}
+
+func eventSchema() (*jsonschema.Schema, error) {
+	s, err := schemaOf[subagent.Event]("An event of a run: a line of errand run --events")
+	if err != nil {
+		return nil, err
+	}
+	// Each type has a field of its own.
+	for _, e := range []struct {
+		kind  subagent.EventType
+		field string
+	}{
+		{subagent.EventStart, "start"}, {subagent.EventUpdate, "update"}, {subagent.EventPermission, "permission"},
+		{subagent.EventWarning, "warning"}, {subagent.EventEnd, "result"},
+	} {
+		kind := any(e.kind)
+		s.AllOf = append(s.AllOf, &jsonschema.Schema{
+			If:   &jsonschema.Schema{Properties: map[string]*jsonschema.Schema{"type": {Const: &kind}}},
+			Then: &jsonschema.Schema{Required: []string{e.field}},
+		})
+	}
+	return s, nil
+}
+
+func enum[T ~string](values []T) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "string"}
+	for _, v := range values {
+		s.Enum = append(s.Enum, string(v))
+	}
+	return s
+}
+
+// What the contract's words can be. A test holds them against the constants.
+var (
+	stops = []stopreason.Outcome{
+		stopreason.Completed, stopreason.MaxTokens, stopreason.Refusal, stopreason.Aborted, stopreason.Error,
+	}
+	errorKinds = []client.ErrorKind{
+		client.KindConfig, client.KindCapability, client.KindLimit, client.KindSpawn, client.KindStartupTimeout,
+		client.KindIdleTimeout, client.KindTimeout, client.KindExit, client.KindTransport, client.KindProtocol,
+		client.KindVersion, client.KindAuthRequired, client.KindAgent, client.KindRemoteLimit, client.KindTooLarge,
+		client.KindSchema, client.KindSessionLost, client.KindLeftover,
+	}
+	steps = []client.Step{
+		client.StepConfig, client.StepSpawn, client.StepInitialize, client.StepAuthenticate, client.StepNewSession,
+		client.StepPrompt, client.StepShutdown,
+	}
+	rungs = []client.Rung{
+		client.RungExit, client.RungCancel, client.RungClose, client.RungEOF, client.RungTerm, client.RungKill, client.RungNone,
+	}
+	decisions  = []permission.Outcome{permission.Allowed, permission.Denied, permission.Cancelled}
+	eventTypes = []subagent.EventType{
+		subagent.EventStart, subagent.EventUpdate, subagent.EventPermission, subagent.EventWarning, subagent.EventEnd,
+	}
+)

@@ -90,11 +90,11 @@ var responses = map[string]func() any{
 	acp.AgentMethodLogout:                 func() any { return new(acp.LogoutResponse) },
 	acp.AgentMethodSessionNew:             func() any { return new(acp.NewSessionResponse) },
 	acp.AgentMethodSessionLoad:            func() any { return new(acp.LoadSessionResponse) },
-	acp.AgentMethodSessionList:            func() any { return new(acp.ListSessionsResponse) },
+	acp.AgentMethodSessionList:            func() any { return &acp.ListSessionsResponse{Sessions: []acp.SessionInfo{}} },
 	acp.AgentMethodSessionResume:          func() any { return new(acp.ResumeSessionResponse) },
 	acp.AgentMethodSessionClose:           func() any { return new(acp.CloseSessionResponse) },
 	acp.AgentMethodSessionSetMode:         func() any { return new(acp.SetSessionModeResponse) },
-	acp.AgentMethodSessionSetConfigOption: func() any { return new(acp.SetSessionConfigOptionResponse) },
+	acp.AgentMethodSessionSetConfigOption: func() any { return &acp.SetSessionConfigOptionResponse{ConfigOptions: []acp.SessionConfigOption{}} },
 	acp.AgentMethodSessionPrompt:          func() any { return new(acp.PromptResponse) },
 }
 

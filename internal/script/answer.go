@@ -38,7 +38,7 @@ var answerStatements = []*statement{
 	{
 		usage: "never reply",
 		doc:   "The request is not answered, whatever follows.",
-		run:   func(t *task, c *call) error { t.settled(); return nil },
+		run:   func(t *task, c *call) error { t.settle(false); return nil },
 	},
 	{
 		usage: "interrupt [session=ID]",
@@ -123,12 +123,16 @@ func (t *task) reply(c *call, member string, value json.RawMessage) error {
 	if id == nil {
 		id = orNull(t.id)
 	}
-	if sameID(id, t.id) {
-		t.settled()
+	answers := sameID(id, t.id)
+	if answers {
+		t.settle(true)
 	}
 	frame := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
 	frame = append(append(append(frame, `,"`+member+`":`...), value...), '}')
 	t.r.out.frame(frame)
+	if answers {
+		t.r.closeTurn(t)
+	}
 	return nil
 }
 
@@ -151,6 +155,6 @@ func runInterrupt(t *task, c *call) error {
 		}
 	}
 	t.r.mu.Unlock()
-	interrupt(others)
+	t.r.interrupt(others)
 	return nil
 }

@@ -31,6 +31,8 @@ type statement struct {
 	within string
 	// clauses names the statements that divide the block.
 	clauses []string
+	// check looks at a call whose block is complete; nil if there is nothing to see.
+	check func(*call) *scriptError
 
 	grammar grammar // of usage
 }
@@ -57,7 +59,7 @@ var kinds = map[string]struct {
 	want  string
 	check func(string) error
 }{
-	"N":        {"a whole number", func(s string) error { return parsed(strconv.Atoi(s)) }},
+	"N":        {"a number from 0", func(s string) error { return parsed(strconv.ParseUint(s, 10, 31)) }},
 	"CODE":     {"a whole number", func(s string) error { return parsed(strconv.Atoi(s)) }},
 	"SIZE":     {"a size: a number with B, KB, MB, KiB or MiB after it", func(s string) error { return parsed(parseSize(s)) }},
 	"DURATION": {"a duration: 300ms, 2s", func(s string) error { return parsed(time.ParseDuration(s)) }},

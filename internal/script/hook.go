@@ -5,17 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 )
 
 // hookArg, as the first argument, makes a program that calls [Hook] the agent.
 const hookArg = "__scripted-agent"
-
-const usageText = `usage: scripted-agent SCRIPT-FILE
-       scripted-agent -e SCRIPT
-
-An ACP agent on stdin and stdout that follows a script. docs/scripted-agent.md
-describes the language.
-`
 
 // Hook makes any program able to be a scripted agent: started by what [Command]
 // returns, or by an agent's spawn statement, it follows the script and exits; else it
@@ -23,7 +17,8 @@ describes the language.
 // anything is opened or started.
 func Hook() {
 	if len(os.Args) > 1 && os.Args[1] == hookArg {
-		os.Exit(Main(os.Args[2:]))
+		// Not os.Exit: in a test binary with the race detector that waits for a second.
+		syscall.Exit(Main(os.Args[2:]))
 	}
 }
 
@@ -73,5 +68,5 @@ func load(args []string) (*Script, error) {
 		}
 		return Parse(args[0], src)
 	}
-	return nil, errors.New(usageText)
+	return nil, errors.New("usage: scripted-agent SCRIPT-FILE | scripted-agent -e SCRIPT")
 }

@@ -15,11 +15,11 @@ type output struct {
 	mu       sync.Mutex // guards what follows
 	w        io.Writer
 	newline  string // what ends a frame
-	expected map[string]chan struct{}
+	expected map[string][]chan struct{}
 }
 
 func newOutput(w io.Writer) *output {
-	return &output{w: w, newline: "\n", expected: map[string]chan struct{}{}}
+	return &output{w: w, newline: "\n", expected: map[string][]chan struct{}{}}
 }
 
 // Write takes one frame of the SDK, which ends in a line feed. Errors are for nobody:
@@ -29,12 +29,13 @@ func (o *output) Write(frame []byte) (int, error) {
 	defer o.mu.Unlock()
 	o.put(frame[:len(frame)-1], o.newline)
 	if len(o.expected) > 0 {
-		var head struct {
-			ID     json.RawMessage
-			Method string
-		}
-		if json.Unmarshal(frame, &head) == nil && head.Method == "" {
-			o.arrived(head.ID)
+		var m message
+		if json.Unmarshal(frame, &m) == nil {
+			key := frameKey(m)
+			for _, ch := range o.expected[key] {
+				close(ch)
+			}
+			delete(o.expected, key)
 		}
 	}
 	return len(frame), nil
@@ -74,21 +75,20 @@ func (o *output) ending() string {
 }
 
 // expect returns a channel that is closed once the SDK has written its response to
-// the request with this id.
-func (o *output) expect(id json.RawMessage) <-chan struct{} {
+// the request with this id, or if there is a method, a frame with that.
+func (o *output) expect(m message) <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	ch := make(chan struct{})
-	o.expected[idKey(id)] = ch
+	o.expected[frameKey(m)] = append(o.expected[frameKey(m)], ch)
 	return ch
 }
 
-// arrived reports the response with this id as written. o.mu is held.
-func (o *output) arrived(id json.RawMessage) {
-	if ch, ok := o.expected[idKey(id)]; ok {
-		close(ch)
-		delete(o.expected, idKey(id))
+func frameKey(m message) string {
+	if m.Method != "" {
+		return "method " + m.Method
 	}
+	return "id " + idKey(m.ID)
 }
 
 // close closes the descriptor, as far as there is one.

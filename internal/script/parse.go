@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -18,11 +17,7 @@ func Parse(name string, src []byte) (*Script, error) {
 		return nil, err
 	}
 	p := &parser{name: name, src: string(src), lines: lines}
-	s, err := p.script(nil)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return p.script(false)
 }
 
 type parser struct {
@@ -31,13 +26,22 @@ type parser struct {
 	lines []sourceLine
 	pos   int
 	line  int // of the statement at hand, for errors
+	scope scope
+}
 
-	// Of the script at hand; spawned scripts have their own.
-	signals []string
-	set     map[string]bool
-	used    map[string]int // variable -> the line that uses it first
+// scope is what belongs to one script; a spawned one has its own.
+type scope struct {
 	section *section
 	blocks  []*statement // the open ones, outermost first
+	signals []string     // those to be caught
+	set     map[string]bool
+	used    []use
+}
+
+// use is where a variable is used.
+type use struct {
+	name string
+	line int
 }
 
 func (p *parser) errorf(format string, args ...any) error {
@@ -57,10 +61,10 @@ func (p *parser) peek() string {
 }
 
 // script parses up to the end of the source, or to the "end" of spawn.
-func (p *parser) script(spawn *call) (*Script, error) {
-	outer := *p
-	p.signals, p.set, p.used, p.blocks = nil, map[string]bool{}, map[string]int{}, nil
-	p.section = &section{event: "start"}
+func (p *parser) script(spawned bool) (*Script, error) {
+	outer := p.scope
+	defer func() { p.scope = outer }()
+	p.scope = scope{section: &section{event: "start"}, set: map[string]bool{}}
 	s := &Script{name: p.name}
 	var err error
 	if s.start, err = p.body("on", "end"); err != nil {
@@ -75,7 +79,7 @@ func (p *parser) script(spawn *call) (*Script, error) {
 			return nil, p.errorf("%v", err)
 		}
 		p.pos++
-		p.section = sec
+		p.scope.section = sec
 		if sec.body, err = p.body("on", "end"); err != nil {
 			return nil, err
 		}
@@ -83,23 +87,22 @@ func (p *parser) script(spawn *call) (*Script, error) {
 			s.start = append(s.start, sec.body...)
 		}
 		if name := sec.signal(); name != "" {
-			p.signals = append(p.signals, name)
+			p.scope.signals = append(p.scope.signals, name)
 		}
 	}
-	if p.pos < len(p.lines) && spawn == nil {
+	if p.pos < len(p.lines) && !spawned {
 		p.peek()
 		return nil, p.errorf(`"end" without a block that it ends`)
 	}
-	for name, line := range p.used {
-		if first, _, _ := strings.Cut(name, "."); !isVariable(first) && !p.set[first] {
-			p.line = line
+	for _, use := range p.scope.used {
+		if first, _, _ := strings.Cut(use.name, "."); !isVariable(first) && !p.scope.set[first] {
+			p.line = use.line
 			return nil, p.errorf("there is no $%s: neither one of ours (%s) nor set in this script; $$ is a dollar",
-				name, strings.Join(slices.Sorted(maps.Keys(variables)), ", "))
+				use.name, strings.Join(slices.Sorted(maps.Keys(variables)), ", "))
 		}
 	}
-	slices.Sort(p.signals)
-	s.signals = slices.Compact(p.signals)
-	p.signals, p.set, p.used, p.blocks, p.section = outer.signals, outer.set, outer.used, outer.blocks, outer.section
+	slices.Sort(p.scope.signals)
+	s.signals = slices.Compact(p.scope.signals)
 	return s, nil
 }
 
@@ -144,8 +147,8 @@ func (p *parser) statement() (*call, error) {
 	if c.stmt == spawnStatement {
 		return c, p.spawned(c, line)
 	}
-	p.blocks = append(p.blocks, c.stmt)
-	defer func() { p.blocks = p.blocks[:len(p.blocks)-1] }()
+	p.scope.blocks = append(p.scope.blocks, c.stmt)
+	defer func() { p.scope.blocks = p.scope.blocks[:len(p.scope.blocks)-1] }()
 	inner := clause{}
 	for {
 		until := append([]string{"end", "on"}, c.stmt.clauses...)
@@ -159,6 +162,11 @@ func (p *parser) statement() (*call, error) {
 			return nil, p.errorf(`%s: no "end" ends this block`, c.stmt.grammar.name)
 		}
 		if word == "end" {
+			if c.stmt.check != nil {
+				if bad := c.stmt.check(c); bad != nil {
+					return nil, &Error{p.name, bad.line, bad.err.Error()}
+				}
+			}
 			return c, p.end()
 		}
 		head, err := p.head(p.lines[p.pos])
@@ -187,7 +195,7 @@ func (p *parser) end() error {
 // text goes there with as many empty lines before it, so that its errors name the
 // lines of this file.
 func (p *parser) spawned(c *call, head sourceLine) error {
-	s, err := p.script(c)
+	s, err := p.script(true)
 	if err != nil {
 		return err
 	}
@@ -216,7 +224,7 @@ func (p *parser) head(line sourceLine) (*call, error) {
 		return nil, p.errorf("there is no statement %q; there are: %s", first.text, strings.Join(statementNames(), ", "))
 	}
 	name := stmt.grammar.name
-	if stmt.within != "" && (len(p.blocks) == 0 || p.blocks[len(p.blocks)-1].grammar.name != stmt.within) {
+	if blocks := p.scope.blocks; stmt.within != "" && (len(blocks) == 0 || blocks[len(blocks)-1].grammar.name != stmt.within) {
 		return nil, p.errorf("%s stands only in a block of %s", name, stmt.within)
 	}
 	c := &call{stmt: stmt, line: line.number}
@@ -230,9 +238,7 @@ func (p *parser) head(line sourceLine) (*call, error) {
 func (p *parser) note(c *call) error {
 	for _, v := range slices.Concat(slices.Collect(maps.Values(c.args)), c.rest) {
 		for _, name := range v.names() {
-			if _, ok := p.used[name]; !ok {
-				p.used[name] = c.line
-			}
+			p.scope.used = append(p.scope.used, use{name, c.line})
 		}
 	}
 	switch c.stmt.grammar.name {
@@ -241,76 +247,18 @@ func (p *parser) note(c *call) error {
 		if isVariable(name) || !variablePattern.MatchString("$"+name) || strings.Contains(name, ".") {
 			return p.errorf("set: %q is not a name that a script may set", name)
 		}
-		p.set[name] = true
+		p.scope.set[name] = true
 	case "wait signal":
-		p.signals = append(p.signals, c.word("SIGNAL"))
+		p.scope.signals = append(p.scope.signals, c.word("SIGNAL"))
 	case "wait cancel":
-		p.section.waitsForCancel = true
+		p.scope.section.waitsForCancel = true
 	case "reply", "reply error", "never reply":
-		p.section.raw = true
+		p.scope.section.raw = true
 	case "answer":
 		fields, err := c.args["FIELDS"].json(func(string) json.RawMessage { return nil })
-		if err != nil || !sdkCanSay(p.section.event, fields) {
-			p.section.raw = true
+		if err != nil || !sdkCanSay(p.scope.section.event, fields) {
+			p.scope.section.raw = true
 		}
 	}
 	return nil
-}
-
-// heading parses "on EVENT [N|TEXT]".
-func (p *parser) heading(line sourceLine) (*section, error) {
-	p.line = line.number
-	const usage = `on start | eof | any | signal NAME | METHOD [N|"TEXT"]`
-	sec := &section{line: line.number}
-	tokens := line.tokens[1:]
-	for i, tok := range tokens {
-		switch {
-		case tok.key != "" || tok.kind == jsonToken:
-			return nil, p.errorf("on: %q is too much; usage: %s", tok.text, usage)
-		case i == 0:
-			sec.event = tok.text
-		case sec.event == "signal" && i == 1:
-			if _, err := signalByName(tok.text); err != nil {
-				return nil, p.errorf("on signal: %v", err)
-			}
-			sec.event += " " + tok.text
-		case i == 1 && isMethod(sec.event) && tok.kind == textToken && tok.text != "":
-			sec.word = tok.text
-		case i == 1 && isMethod(sec.event):
-			n, err := strconv.Atoi(tok.text)
-			if err != nil || n < 1 {
-				return nil, p.errorf("on %s: %q must be a number from 1 (the nth time) or a text in quotes (that it contains)", sec.event, tok.text)
-			}
-			sec.nth = n
-		default:
-			return nil, p.errorf("on %s: %q is too much; usage: %s", sec.event, tok.text, usage)
-		}
-	}
-	switch {
-	case sec.event == "":
-		return nil, p.errorf("on: the event is missing; usage: %s", usage)
-	case sec.event == "signal":
-		return nil, p.errorf("on signal: the name of the signal is missing")
-	case !isMethod(sec.event) && sec.signal() == "" && !slices.Contains([]string{"start", "eof", "any"}, sec.event):
-		return nil, p.errorf("on: %q is no event and no method of ACP; usage: %s (a vendor's method begins with _ or has a /)", sec.event, usage)
-	}
-	return sec, nil
-}
-
-func isMethod(event string) bool {
-	return slices.Contains([]string{"initialize", "authenticate", "logout"}, event) ||
-		strings.HasPrefix(event, "_") || strings.Contains(event, "/")
-}
-
-// signal returns the signal that the section is for, or "".
-func (sec *section) signal() string {
-	name, _ := strings.CutPrefix(sec.event, "signal ")
-	if name == sec.event {
-		return ""
-	}
-	return name
-}
-
-func (sec *section) matches(nth int, text string) bool {
-	return (sec.nth == 0 || sec.nth == nth) && strings.Contains(text, sec.word)
 }

@@ -19,11 +19,11 @@ var requestStatements = []*statement{
 		doc:     "Asks whether tool call ID may run. The block has the options, then a `when` for each answer. If the turn is cancelled meanwhile it waits for the answer, or it leaves at once, or leaves and withdraws the request.",
 		run:     runPermission,
 		clauses: []string{"when"},
+		check:   checkPermission,
 	},
 	{
 		usage:  "option ID KIND NAME",
 		doc:    "An option, in the order offered.",
-		run:    func(*task, *call) error { return errors.New("an option stands before the first when") },
 		within: "permission",
 	},
 	{
@@ -43,6 +43,18 @@ var requestStatements = []*statement{
 	},
 }
 
+// checkPermission sees to it that options come first, and nothing else does.
+func checkPermission(c *call) *scriptError {
+	for i, part := range c.clauses {
+		for _, inner := range part.body {
+			if (inner.stmt.grammar.name == "option") != (i == 0) {
+				return &scriptError{inner.line, errors.New("permission: options, and only they, stand before the first when")}
+			}
+		}
+	}
+	return nil
+}
+
 // runPermission asks through the SDK. A request of a shape that its types have no
 // place for is made with request.
 //
@@ -55,9 +67,6 @@ func runPermission(t *task, c *call) error {
 	call.Title = t.pointer(c, "TITLE")
 	req := acp.RequestPermissionRequest{SessionId: acp.SessionId(t.sessionID(c)), ToolCall: call, Options: []acp.PermissionOption{}}
 	for _, o := range c.clauses[0].body {
-		if o.stmt.grammar.name != "option" {
-			return o.blame(errors.New("only options stand before the first when"))
-		}
 		req.Options = append(req.Options, acp.PermissionOption{
 			OptionId: acp.PermissionOptionId(t.text(o, "ID")),
 			Kind:     acp.PermissionOptionKind(t.text(o, "KIND")),
@@ -148,8 +157,13 @@ func (t *task) ask(req acp.RequestPermissionRequest, onCancel string) (acp.Reque
 		return a.resp, a.err
 	case <-interruption:
 		if onCancel == "withdraw" {
-			withdraw() // the SDK sends $/cancel_request
-			<-answers
+			written := t.r.out.expect(message{Method: "$/cancel_request"})
+			withdraw()
+			a := <-answers
+			// The SDK has another goroutine write it, unless an answer came just now.
+			if failed := (*acp.RequestError)(nil); errors.As(a.err, &failed) && failed.Code == -32800 {
+				t.r.await(written)
+			}
 		}
 		return acp.RequestPermissionResponse{}, errInterrupted
 	case <-t.r.ctx.Done():

@@ -164,10 +164,11 @@ func (r *runner) receive(line []byte) {
 		return
 	}
 	var m message
-	if json.Unmarshal(line, &m) != nil {
-		return
-	}
-	switch {
+	switch err := json.Unmarshal(line, &m); {
+	case err != nil || m.Method == "" && m.ID == nil:
+		if t := r.arrive(message{Method: "garbage"}); t != nil {
+			go r.perform(t) // ends with the section or the agent
+		}
 	case m.Method == "":
 		if !r.answered(m.ID, line) {
 			r.toSDK(line)
@@ -203,7 +204,7 @@ func (r *runner) requested(m message, line []byte) {
 	}
 	t.taken, t.result = make(chan struct{}), make(chan outcome, 1)
 	t.respond = t.respondSDK
-	t.written = r.out.expect(t.id)
+	t.written = r.out.expect(message{ID: t.id})
 	r.claim.Store(t)
 	r.toSDK(line)
 	taken := t.taken
@@ -228,12 +229,12 @@ func (r *runner) notified(m message) {
 		turns = r.cancelled(sessionOf(m.Params))
 	}
 	if t == nil {
-		interrupt(turns)
+		r.interrupt(turns)
 		return
 	}
 	go func() { // ends with the section or the agent
 		if r.perform(t) == nil {
-			interrupt(turns)
+			r.interrupt(turns)
 		}
 	}()
 }
@@ -271,7 +272,7 @@ func (r *runner) signal() {
 func (r *runner) serve(t *task) {
 	switch err := r.perform(t); {
 	case errors.Is(err, errInterrupted) && t.method == acp.AgentMethodSessionPrompt:
-		t.fields = json.RawMessage(`{"stopReason":"cancelled"}`)
+		t.lay(json.RawMessage(`{"stopReason":"cancelled"}`))
 		t.finish(nil)
 	case err == nil:
 		t.finish(nil)

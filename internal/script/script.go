@@ -18,7 +18,7 @@ type Script struct {
 
 // section is what to do on one event.
 type section struct {
-	event string // a method, "start", "eof", "any", or "signal NAME"
+	event string // a method, "start", "eof", "garbage", "any", or "signal NAME"
 	line  int
 	nth   int    // only the nth time; 0 = any
 	word  string // only where the text contains it; "" = any
@@ -56,7 +56,7 @@ type childSource struct {
 // isAgent reports whether the script answers requests: a spawned script that does
 // not is a helper, which ends with its last statement.
 func (s *Script) isAgent() bool {
-	return slices.ContainsFunc(s.sections, func(sec *section) bool { return sec.signal() == "" })
+	return slices.ContainsFunc(s.sections, func(sec *section) bool { return sec.event != "start" && sec.signal() == "" })
 }
 
 // has reports whether there is a section for the event.

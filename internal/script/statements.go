@@ -5,21 +5,30 @@ import (
 	"strings"
 )
 
-// statements is the language. The parser goes by it and the manual is made of it.
-var statements = slices.Concat(
-	updateStatements,
-	answerStatements,
-	requestStatements,
-	wireStatements,
-	waitStatements,
-	controlStatements,
-	fileStatements,
-	processStatements,
-)
+// groups is the language. The parser goes by it and the manual is made of it.
+var groups = []struct {
+	title      string
+	statements []*statement
+}{
+	{"What the agent reports", updateStatements},
+	{"How a request is answered", answerStatements},
+	{"What the agent asks of the client", requestStatements},
+	{"When", waitStatements},
+	{"In which order", controlStatements},
+	{"The bytes themselves", wireStatements},
+	{"Files, ports, the terminal", fileStatements},
+	{"Processes and signals", processStatements},
+}
+
+// statements has those of all groups.
+var statements []*statement
 
 func init() {
-	for _, s := range statements {
-		s.grammar = parseUsage(s.usage)
+	for _, g := range groups {
+		for _, s := range g.statements {
+			s.grammar = parseUsage(s.usage)
+			statements = append(statements, s)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -46,6 +47,9 @@ func interruptible(stdin *os.File) *os.File {
 	info, err := stdin.Stat()
 	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
 		return stdin
+	}
+	if stdin.SetReadDeadline(time.Time{}) == nil {
+		return stdin // it is so already: we have it from one that did this
 	}
 	fd := stdin.Fd()
 	if unix.SetNonblock(int(fd), true) != nil {

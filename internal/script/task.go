@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
-	"sync"
 
 	"github.com/coder/acp-go-sdk"
 )
@@ -34,8 +34,7 @@ type task struct {
 	// that says what to do about it.
 	sheltered bool
 
-	replied bool // the request is answered, or is never to be
-	respond func(outcome)
+	respond func(outcome) // writes the answer
 
 	// For a request that goes through the SDK.
 	taken   chan struct{}   // closed when our agent has it
@@ -43,13 +42,13 @@ type task struct {
 	result  chan outcome
 }
 
-// turn is what a task shares with its background blocks.
+// turn is what a task shares with its background blocks. runner.mu guards it.
 type turn struct {
-	interrupt   sync.Once
-	interrupted chan struct{}
-
-	cancelled  bool // session/cancel came. Guarded by runner.mu.
-	background int  // blocks at work. Guarded by runner.mu.
+	settled     bool          // the request is answered, or is never to be
+	answered    bool          // it is answered: nothing interrupts what follows
+	cancelled   bool          // session/cancel came
+	interrupted chan struct{} // closed when the turn is to end as cancelled
+	background  int           // blocks at work
 }
 
 // outcome is the answer to a request.
@@ -156,10 +155,10 @@ func (t *task) check() error {
 	}
 }
 
-// interruption is closed when the turn is cancelled; nil if that is not to stop the
-// task: it is sheltered, or has given its answer.
+// interruption is closed when the turn is to end as cancelled; nil if that is not to
+// stop the task.
 func (t *task) interruption() <-chan struct{} {
-	if t.sheltered || t.replied {
+	if t.sheltered {
 		return nil
 	}
 	return t.turn.interrupted
@@ -195,7 +194,7 @@ func (t *task) waitFor(ch <-chan struct{}) error {
 // finish answers the request: with err, or with what is honest for the method and
 // the fields that the script laid over it. A request is answered once.
 func (t *task) finish(err *acp.RequestError) {
-	if t.replied || t.id == nil {
+	if t.id == nil || !t.settle(true) {
 		return
 	}
 	o := outcome{err: err}
@@ -205,22 +204,32 @@ func (t *task) finish(err *acp.RequestError) {
 	if o.err == nil && t.method == acp.AgentMethodSessionNew {
 		t.renamed(textOf(dig(o.result, []string{"sessionId"})))
 	}
-	t.settled()
 	t.respond(o)
+	t.r.closeTurn(t)
 }
 
-// settled ends the turn: it is answered, or never will be.
-func (t *task) settled() {
-	t.replied = true
-	t.r.closeTurn(t)
+// settle reports whether the task is the first to answer the request, or to say that
+// it never will be.
+func (t *task) settle(answered bool) bool {
+	t.r.mu.Lock()
+	defer t.r.mu.Unlock()
+	first := !t.turn.settled
+	t.turn.settled = true
+	t.turn.answered = t.turn.answered || answered
+	return first
 }
 
 // respondSDK has the SDK write the response, and returns when it has.
 func (t *task) respondSDK(o outcome) {
 	t.result <- o
+	t.r.await(t.written)
+}
+
+// await waits for what the SDK writes, or for the end of the agent.
+func (r *runner) await(written <-chan struct{}) {
 	select {
-	case <-t.written:
-	case <-t.r.ctx.Done():
+	case <-written:
+	case <-r.ctx.Done():
 	}
 }
 
@@ -247,13 +256,7 @@ func (r *runner) open(t *task) {
 func (r *runner) closeTurn(t *task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := t.session
-	for i, open := range s.turns {
-		if open.turn == t.turn {
-			s.turns = append(s.turns[:i:i], s.turns[i+1:]...)
-			break
-		}
-	}
+	t.session.turns = slices.DeleteFunc(t.session.turns, func(open *task) bool { return open.turn == t.turn })
 	r.signal()
 }
 
@@ -265,7 +268,7 @@ func (r *runner) cancelled(id string) []*task {
 	if s == nil {
 		return nil
 	}
-	turns := append([]*task(nil), s.turns...)
+	turns := slices.Clone(s.turns)
 	for _, t := range turns {
 		t.turn.cancelled = true
 	}
@@ -273,11 +276,19 @@ func (r *runner) cancelled(id string) []*task {
 	return turns
 }
 
-// interrupt ends turns as cancelled, save those that see to that themselves.
-func interrupt(turns []*task) {
+// interrupt makes those of the turns end as cancelled that have no answer yet and do
+// not see to it themselves.
+func (r *runner) interrupt(turns []*task) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, t := range turns {
-		if !t.section.waitsForCancel {
-			t.turn.interrupt.Do(func() { close(t.turn.interrupted) })
+		if t.section.waitsForCancel || t.turn.answered {
+			continue
+		}
+		select {
+		case <-t.turn.interrupted: // it was before
+		default:
+			close(t.turn.interrupted)
 		}
 	}
 }

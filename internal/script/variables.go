@@ -33,7 +33,7 @@ var variables = map[string]variable{
 	"ppid":    {doc: "its parent's", get: constant(func() any { return os.Getppid() })},
 	"pgid":    {doc: "its group's", get: constant(func() any { return processGroup() })},
 	"sid":     {doc: "its session leader's", get: constant(func() any { return processSession() })},
-	"fds":     {doc: "its open descriptors and what they refer to, one a line (Linux)", get: constant(func() any { return openDescriptors() })},
+	"fds":     {doc: "the descriptors it was started with and what they refer to, one a line (Linux)", get: constant(func() any { return openDescriptors() })},
 	"environ": {doc: "its environment, one variable a line", get: constant(func() any { return strings.Join(os.Environ(), "\n") })},
 	"env": {doc: "`$env.NAME` is one of its environment", get: func(_ *task, path []string) json.RawMessage {
 		return marshal(os.Getenv(strings.Join(path, ".")))

@@ -31,7 +31,7 @@ var waitStatements = []*statement{
 	},
 	{
 		usage: "wait idle",
-		doc:   "Waits until no other turn of the session is open.",
+		doc:   "Waits until no earlier turn of the session is open.",
 		run:   runWaitIdle,
 	},
 	{
@@ -94,14 +94,12 @@ func runWaitFor(t *task, c *call) error {
 	return t.until(func() bool { return t.r.counts[method] >= n })
 }
 
+// runWaitIdle looks only at earlier turns, so that two that wait cannot wait for each
+// other.
 func runWaitIdle(t *task, c *call) error {
 	return t.until(func() bool {
-		for _, other := range t.session.turns {
-			if other.turn != t.turn {
-				return false
-			}
-		}
-		return true
+		turns := t.session.turns
+		return len(turns) == 0 || turns[0].turn == t.turn
 	})
 }
 

@@ -1,0 +1,142 @@
+package envscrub
+
+import (
+	"encoding/base64"
+	"strings"
+)
+
+// The shapes of values that clear a name or, if a name only might hold a secret,
+// settle it.
+
+// setting reports whether a value is a switch's position.
+func setting(v string) bool { return settings[strings.ToLower(v)] }
+
+var settings = set("true false yes no on off enabled disabled none null nil undefined required optional")
+
+// isScheme reports whether a value names a way of authorizing and holds no credential.
+func isScheme(v string) bool { return schemes[strings.ToLower(v)] }
+
+var schemes = set(`basic bearer digest ntlm negotiate kerberos gssapi krb5 oauth oauth2 oidc saml ldap jwt token apikey api-key
+	password passwd publickey certificate cert mtls tls x509 netrc htpasswd pam trust peer ident md5 plain login cram-md5
+	scram scram-sha-1 scram-sha-256 scram-sha-512 mysql_native_password caching_sha2_password anonymous local default auto
+	github google gitlab azure aws iam`)
+
+// isPath reports whether a value is the path of a file or directory.
+func isPath(v string) bool {
+	return strings.HasPrefix(v, "/") || strings.HasPrefix(v, "./") || strings.HasPrefix(v, "../") ||
+		strings.HasPrefix(v, "~") || strings.HasPrefix(v, "$HOME") || strings.HasPrefix(v, "${HOME") ||
+		strings.HasPrefix(v, `\\`) || len(v) > 2 && v[1] == ':' && (v[2] == '\\' || v[2] == '/')
+}
+
+// isPublic reports whether a value is the public half of a key pair, a certificate,
+// or the name of one.
+func isPublic(v string) bool {
+	for _, p := range publicPrefixes {
+		if strings.HasPrefix(v, p) {
+			return true
+		}
+	}
+	return isPath(v) && strings.HasSuffix(v, ".pub") || derTag(v) == derSequence
+}
+
+// The first thing in a certificate or public key in DER is a sequence, in a private
+// key it is a version number.
+const (
+	derInteger  = 0x02
+	derSequence = 0x30
+)
+
+// derTag returns the tag of the first thing in a DER structure of at least 256 bytes in
+// base64, without armour; or 0.
+func derTag(v string) byte {
+	if !strings.HasPrefix(v, "MII") || len(v) < 340 {
+		return 0
+	}
+	b, err := base64.StdEncoding.DecodeString(v[:8])
+	if err != nil {
+		return 0
+	}
+	return b[4]
+}
+
+var publicPrefixes = []string{
+	"ssh-rsa ", "ssh-ed25519 ", "ssh-dss ", "ecdsa-sha2-", "sk-ssh-ed25519@", "sk-ecdsa-sha2-",
+	"-----BEGIN PUBLIC KEY", "-----BEGIN RSA PUBLIC KEY", "-----BEGIN PGP PUBLIC KEY", "-----BEGIN CERTIFICATE",
+	"LS0tLS1CRUdJTiBDRVJU", "LS0tLS1CRUdJTiBQVUJM", "age1", "pk_live_", "pk_test_", "pk-lf-", "arn:",
+}
+
+// isFingerprint reports whether a value is the id of a PGP key.
+func isFingerprint(v string) bool {
+	v = strings.TrimPrefix(strings.ReplaceAll(v, " ", ""), "0x")
+	return (len(v) == 8 || len(v) == 16 || len(v) == 40) && all(v, hexDigit)
+}
+
+// isUUID reports whether a value is a UUID in its usual form.
+func isUUID(v string) bool {
+	return len(v) == 36 && v[8] == '-' && v[13] == '-' && v[18] == '-' && v[23] == '-' &&
+		all(strings.ReplaceAll(v, "-", ""), hexDigit)
+}
+
+// opaque reports whether a value looks like something a machine made up: long, of one
+// piece, digits and letters in one run. In a URL one part of its path or query is
+// enough, and may be a UUID. Paths, host names, UUIDs and prose are not opaque.
+func opaque(v string) bool {
+	if _, rest, ok := strings.Cut(v, "://"); ok {
+		for i, part := range strings.FieldsFunc(rest, func(r rune) bool { return strings.ContainsRune("/?&=#", r) }) {
+			if i > 0 && (opaquePart(part) || isUUID(part)) {
+				return true
+			}
+		}
+		return false
+	}
+	return !isPath(v) && opaquePart(v)
+}
+
+func opaquePart(v string) bool {
+	const shortest, shortestRun = 20, 12
+	if len(v) < shortest || isUUID(v) || !all(v, func(c byte) bool { return alnum(c) || strings.IndexByte("_-+/=~.%", c) >= 0 }) {
+		return false
+	}
+	for run := range strings.FieldsFuncSeq(v, func(r rune) bool { return !alnum(byte(r)) }) {
+		if len(run) >= shortestRun && mixed(run) {
+			return true
+		}
+	}
+	return false
+}
+
+// mixed reports whether a run of letters and digits has both.
+func mixed(run string) bool {
+	return strings.ContainsAny(run, "0123456789") && !all(run, digit)
+}
+
+// placeholder reports whether a value stands for another one: ${DB_PASSWORD}, $TOKEN,
+// %PASS%, <password>, {{ token }}, ****.
+func placeholder(v string) bool {
+	switch {
+	case v == "":
+		return true
+	case v[0] == '$':
+		return len(v) > 1 && (v[1] == '{' || v[1] == '(' || all(v[1:], func(c byte) bool { return c >= 'A' && c <= 'Z' || c == '_' || digit(c) }))
+	case v[0] == '<' || v[0] == '{' || v[0] == '[':
+		return true
+	case v[0] == '%':
+		return len(v) <= 2 || v[len(v)-1] == '%' && !strings.Contains(v[1:len(v)-1], "%")
+	}
+	return strings.Trim(v, "*") == "" || v == "..." || v == "…"
+}
+
+func all(s string, is func(c byte) bool) bool {
+	for i := range len(s) {
+		if !is(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func digit(c byte) bool    { return c >= '0' && c <= '9' }
+func letter(c byte) bool   { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+func alnum(c byte) bool    { return digit(c) || letter(c) }
+func hexDigit(c byte) bool { return digit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' }
+func space(c byte) bool    { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }

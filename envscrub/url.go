@@ -1,0 +1,118 @@
+package envscrub
+
+import "strings"
+
+// findPassword returns the first password (or token) that stands in front of a host:
+// in a URL of any scheme, in user:password@host:port, in Go's MySQL form
+// user:password@tcp(host)/db, in Oracle's user/password@host. Or "".
+func findPassword(v string) string {
+	for u := range userinfos(v) {
+		switch {
+		case u.password != "":
+			return u.password
+		case len(u.user) >= 20 && (opaquePart(u.user) || isUUID(u.user)):
+			return u.user
+		}
+	}
+	if _, rest, ok := strings.Cut(v, "jdbc:oracle:"); ok {
+		head, _, at := strings.Cut(rest, "@")
+		if _, password, slash := strings.Cut(head, "/"); at && slash && !placeholder(password) {
+			return password
+		}
+	}
+	return ""
+}
+
+// withoutPasswords returns a proxy variable's value without the passwords of its URLs.
+// Everything else stays as it is, byte by byte.
+func withoutPasswords(v string) string {
+	var b strings.Builder
+	done := 0
+	for u := range userinfos(v) {
+		if u.password != "" && u.cut >= done {
+			b.WriteString(v[done:u.cut])
+			done = u.cut + len(":") + len(u.password)
+		}
+	}
+	b.WriteString(v[done:])
+	return b.String()
+}
+
+// A userinfo is what stands before the host of an address. An empty password and a
+// placeholder count as none.
+type userinfo struct {
+	user, password string
+	cut            int // where the ":" before the password is
+}
+
+// userinfos yields the userinfo of each address in v.
+func userinfos(v string) func(yield func(userinfo) bool) {
+	return func(yield func(userinfo) bool) {
+		rest, found := v, false
+		for {
+			_, after, ok := strings.Cut(rest, "://")
+			if !ok {
+				break
+			}
+			found, rest = true, after
+			if u, ok := cutUserinfo(after, len(v)-len(after)); ok && !yield(u) {
+				return
+			}
+		}
+		if !found {
+			if u, ok := bareUserinfo(v); ok {
+				yield(u)
+			}
+		}
+	}
+}
+
+// cutUserinfo reads the userinfo in front of the authority of a URL, which is at s in
+// the value's offset from. People put passwords with "/", "#" or "?" into URLs without
+// escaping them, so a "port" that is none and is followed by an "@" is a password too.
+func cutUserinfo(s string, from int) (userinfo, bool) {
+	if i := strings.IndexAny(s, " \t\r\n\"'`<>|"); i >= 0 {
+		s = s[:i]
+	}
+	authority := s
+	if i := strings.IndexAny(s, "/?#"); i >= 0 {
+		authority = s[:i]
+	}
+	at := strings.LastIndexByte(authority, '@')
+	if at < 0 {
+		_, port, ok := strings.Cut(authority, ":")
+		if !ok || port == "" || all(port, digit) || strings.Contains(authority, "[") || strings.Contains(port, ",") {
+			return userinfo{}, false
+		}
+		if at = strings.LastIndexByte(s, '@'); at < 0 {
+			return userinfo{}, false
+		}
+	}
+	user, password, ok := strings.Cut(s[:at], ":")
+	if !ok || placeholder(password) {
+		password = ""
+	}
+	return userinfo{user, password, from + len(user)}, true
+}
+
+// bareUserinfo reads user:password@host:port and user:password@tcp(host) where the
+// value is nothing else. Without a port it could be mailto:, npm: or an image's digest.
+func bareUserinfo(v string) (userinfo, bool) {
+	at := strings.LastIndexByte(v, '@')
+	if at < 0 {
+		return userinfo{}, false
+	}
+	user, password, ok := strings.Cut(v[:at], ":")
+	if !ok || user == "" && password == "" || strings.ContainsAny(user, "/ \t\n=,;'\"{") || strings.ContainsAny(password, " \t\n") || placeholder(password) {
+		return userinfo{}, false
+	}
+	host := v[at+1:]
+	if !strings.HasPrefix(host, "tcp(") && !strings.HasPrefix(host, "unix(") && !strings.HasPrefix(host, "(") {
+		host, _, _ = strings.Cut(host, "/")
+		name, port, ok := strings.Cut(host, ":")
+		if !ok || port == "" || !all(port, digit) || !all(name, func(c byte) bool { return alnum(c) || c == '.' || c == '-' }) {
+			return userinfo{}, false
+		}
+	}
+	return userinfo{user, password, len(user)}, true
+}

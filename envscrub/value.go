@@ -1,0 +1,162 @@
+package envscrub
+
+import (
+	"encoding/base64"
+	"path"
+	"strings"
+	"unicode/utf8"
+)
+
+// findSecret returns the rule by which a value holds a credential whatever its name,
+// and the credential itself where it is only a part of the value; or "".
+func findSecret(v string) (rule, part string) {
+	if rule, part = findPlain(v); rule == "" {
+		// A kubeconfig, a key or a service account often travels in base64.
+		if text := unwrap(v); text != "" {
+			rule, _ = findPlain(text)
+		}
+	}
+	return rule, part
+}
+
+func findPlain(v string) (rule, part string) {
+	if len(v) < 6 {
+		return "", ""
+	}
+	if isPrivateKey(v) {
+		return ruleValuePrivate, ""
+	}
+	if isWebhook(v) {
+		return ruleValueHook, ""
+	}
+	if part = findToken(v); part != "" {
+		return ruleValueToken, part
+	}
+	if part = findPassword(v); part != "" {
+		return ruleValueURL, part
+	}
+	if part = findField(v); part != "" {
+		return ruleValueField, part
+	}
+	if part = findAuthorization(v); part != "" {
+		return ruleValueHeader, part
+	}
+	if isCredentialFile(v) {
+		return ruleValueFile, ""
+	}
+	return "", ""
+}
+
+// privateMarks stand in private keys and nowhere else.
+var privateMarks = []string{
+	"PRIVATE KEY-----", "PRIVATE KEY BLOCK-----", "PuTTY-User-Key-File-", "AGE-SECRET-KEY-1", "AGE-PLUGIN-",
+	"b3BlbnNzaC1rZXktdjE", // the body of an OpenSSH key, without its armour
+}
+
+func isPrivateKey(v string) bool {
+	for _, mark := range privateMarks {
+		if strings.Contains(v, mark) {
+			return true
+		}
+	}
+	return derTag(v) == derInteger
+}
+
+// hooks are the addresses of services whose URL is all that a caller needs.
+var hooks = strings.Fields(`hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/
+	discord.com/api/webhooks/ discordapp.com/api/webhooks/ .webhook.office.com/ outlook.office.com/webhook/
+	chat.googleapis.com/v1/spaces/ hooks.zapier.com/hooks/ maker.ifttt.com/trigger/ hook.integromat.com/ .make.com/
+	open.feishu.cn/open-apis/bot/ open.larksuite.com/open-apis/bot/ oapi.dingtalk.com/robot/send qyapi.weixin.qq.com/cgi-bin/webhook/
+	api.netlify.com/build_hooks/ api.render.com/deploy/ api.vercel.com/v1/integrations/deploy/ hc-ping.com/
+	uptime.betterstack.com/api/v1/heartbeat/ events.pagerduty.com/integration/ .webhook.site/ logic.azure.com/workflows/`)
+
+func isWebhook(v string) bool {
+	if !strings.Contains(v, "://") {
+		return false
+	}
+	for _, hook := range hooks {
+		if i := strings.Index(v, hook); i >= 0 && len(v) > i+len(hook) {
+			return true
+		}
+	}
+	return false
+}
+
+// findAuthorization returns the credential of a value that is the content of an
+// Authorization header: "Bearer abc123…", "Basic dXNlcjpwYXNz".
+func findAuthorization(v string) string {
+	scheme, rest, ok := strings.Cut(strings.TrimSpace(v), " ")
+	rest = strings.TrimSpace(rest)
+	if !ok || strings.ContainsAny(rest, " \t\n") || placeholder(rest) {
+		return ""
+	}
+	switch strings.ToLower(scheme) {
+	case "basic":
+		if isBasic(rest) {
+			return rest
+		}
+	case "bearer", "token", "apikey", "negotiate", "glsa":
+		if len(rest) >= 8 && mixed(rest) || len(rest) >= 24 {
+			return rest
+		}
+	}
+	return ""
+}
+
+// isBasic reports whether s is user:password in base64.
+func isBasic(s string) bool {
+	b, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(s, "="))
+	user, password, ok := strings.Cut(string(b), ":")
+	return err == nil && ok && len(user)+len(password) >= 3 && printable(b)
+}
+
+// credentialFiles are file names that are there to hold credentials; a name that is
+// too common stands with its directory.
+var credentialFiles = set(`id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk .netrc _netrc .pgpass pgpass.conf .my.cnf
+	.mylogin.cnf .git-credentials .pypirc .htpasswd .vault-token kubeconfig .kubeconfig application_default_credentials.json
+	.aws/credentials .kube/config .docker/config.json .cargo/credentials .cargo/credentials.toml .gem/credentials
+	gh/hosts.yml .dockercfg .s3cfg .boto credentials.db`)
+
+var credentialTypes = set(".p12 .pfx .kdbx .keytab .ppk")
+
+func isCredentialFile(v string) bool {
+	v = strings.ReplaceAll(v, `\`, "/")
+	dir, file := path.Split(v)
+	if dir == "" || strings.ContainsAny(v, " :;\n") && !isPath(v) || strings.Contains(v[min(2, len(v)):], ":") {
+		return false
+	}
+	return credentialFiles[file] || credentialFiles[path.Base(dir)+"/"+file] || credentialTypes[path.Ext(file)]
+}
+
+// unwrap returns the text that a value holds in base64, or "".
+func unwrap(v string) string {
+	v = strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' {
+			return -1
+		}
+		return r
+	}, v)
+	v = strings.TrimRight(v, "=")
+	if len(v) < 24 {
+		return ""
+	}
+	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		if b, err := enc.DecodeString(v); err == nil && printable(b) {
+			return string(b)
+		}
+	}
+	return ""
+}
+
+// printable reports whether b is text.
+func printable(b []byte) bool {
+	if !utf8.Valid(b) {
+		return false
+	}
+	for _, c := range b {
+		if c < ' ' && !space(c) || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}

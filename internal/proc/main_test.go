@@ -18,6 +18,12 @@ import (
 // started as a child; its arguments are the child's.
 const childVariable = "PROC_TEST_CHILD"
 
+// noExitSleep keeps a race build from sleeping a second at its exit.
+const noExitSleep = "GORACE=atexit_sleep_ms=0"
+
+// background is the context of what is started outside of a test.
+var background = context.Background()
+
 // hang bounds every wait of a test; to reach it is a failure.
 const hang = 30 * time.Second
 
@@ -71,7 +77,7 @@ func child(t testing.TB, name string, args ...string) Spec {
 		Env: []string{
 			"PATH=" + os.Getenv("PATH"),
 			childVariable + "=" + name,
-			"GORACE=atexit_sleep_ms=0", // a race build sleeps a second at its exit
+			noExitSleep,
 		},
 	}
 }
@@ -79,13 +85,13 @@ func child(t testing.TB, name string, args ...string) Spec {
 // shell returns the Spec of a shell script. Where it matters who does what, each
 // command is on its own, so that the shell does not exec the last one.
 func shell(t testing.TB, script string) Spec {
-	return Spec{Path: "sh", Args: []string{"-c", script}, Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}}
+	return Spec{Path: "sh", Args: []string{"-c", script}, Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH"), noExitSleep}}
 }
 
 // start starts spec and makes sure that nothing of it outlives the test.
 func start(t testing.TB, spec Spec) *Process {
 	t.Helper()
-	p, err := Start(context.Background(), spec)
+	p, err := Start(background, spec)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,15 +121,15 @@ func carries(env []byte, id string) bool {
 // constant, so that those below first cost nothing.
 func listFrom(first int) []int {
 	from := int64(0)
-	if first > 0 && canSeek() {
+	if first > 1 && canSeek() {
 		from = int64(first + seekBase)
 	}
 	return list(first, from)
 }
 
-// seekBase is a little less than where fs/proc/base.c places process 0 (258): a
-// start too early is only filtered.
-const seekBase = 250
+// seekBase is where the processes begin in /proc: FIRST_PROCESS_ENTRY in
+// fs/proc/base.c, which places process 0 a little later. Too early is only filtered.
+const seekBase = 256
 
 // canSeek reports whether /proc is the kernel's and is read as we believe: from our
 // own number on we find ourselves.

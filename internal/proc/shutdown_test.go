@@ -1,0 +1,69 @@
+package proc
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// All callers, at once and later, of Shutdown and of Kill, get one report.
+func TestShutdownIsOne(t *testing.T) {
+	p := start(t, child(t, "cat"))
+	reports := make([]Report, 20)
+	var all sync.WaitGroup
+	for i := range reports {
+		all.Go(func() {
+			if i%5 == 4 {
+				<-p.Exited()
+				reports[i] = p.Kill(hang)
+			} else {
+				reports[i] = p.Shutdown(patient)
+			}
+		})
+	}
+	all.Wait()
+	reports = append(reports, p.Shutdown(Graces{}), p.Kill(0))
+	for _, got := range reports {
+		if diff := cmp.Diff(Report{Exit: Exit{}, Rung: RungEOF, GroupRung: RungEOF}, got); diff != "" {
+			t.Errorf("report (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// Kill does not wait for the graces of a Shutdown that is under way.
+func TestKillDuringShutdown(t *testing.T) {
+	p := start(t, child(t, "deaf"))
+	lines(t, p)()
+	done := make(chan Report)
+	go func() { done <- p.Shutdown(Graces{EOF: time.Hour, Term: time.Hour, Kill: hang}) }()
+	eventually(t, "stdin is closed", func() bool {
+		_, err := p.Stdin().Write(nil)
+		return err != nil
+	})
+	killed := p.Kill(hang)
+	if killed.Rung != RungKill || killed.GroupRung != RungKill {
+		t.Errorf("report: %+v", killed)
+	}
+	if diff := cmp.Diff(killed, <-done); diff != "" {
+		t.Errorf("reports differ (-Kill +Shutdown):\n%s", diff)
+	}
+}
+
+func TestKill(t *testing.T) {
+	p := start(t, child(t, "cat"))
+	if got := p.Kill(hang); got.Rung != RungKill || got.GroupRung != RungKill || got.Leftover != nil {
+		t.Errorf("report: %+v", got)
+	}
+}
+
+// A child that has exited is not waited for, whatever its exit was.
+func TestShutdownAfterExit(t *testing.T) {
+	p := start(t, child(t, "exit", "9"))
+	wait(t, p)
+	want := Report{Exit: Exit{Code: 9}, Rung: RungExit, GroupRung: RungExit}
+	if diff := cmp.Diff(want, p.Shutdown(patient)); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,377 @@
+package proc
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/errand-acp/errand/internal/leak"
+)
+
+// stranger starts a process in a session of its own that has ERRAND_RUN=runs.
+func stranger(t *testing.T, runs string) (pid int) {
+	t.Helper()
+	cmd := exec.Command("sleep", "60")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), RunVariable + "=" + runs}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	return cmd.Process.Pid
+}
+
+// A sweep ends whoever has the run's id as an element of its list, and nobody else.
+func TestSweepKnowsItsOwn(t *testing.T) {
+	spec := child(t, "cat")
+	spec.RunID = "run-1234"
+	p := start(t, spec)
+	for _, test := range []struct {
+		runs string
+		ours bool
+	}{
+		{"run-1234", true},
+		{"outer:run-1234", true},
+		{"outer:run-1234:inner", true},
+		{"run-1234:inner", true},
+		{"run-123", false},
+		{"run-12345", false},
+		{"xrun-1234", false},
+		{"outer:xrun-1234:run-123", false},
+		{"outer", false},
+		{"", false},
+	} {
+		pid := stranger(t, test.runs)
+		defer func() {
+			if alive(pid) == test.ours {
+				t.Errorf("%s=%s: alive is %v", RunVariable, test.runs, test.ours)
+			}
+		}()
+	}
+	// The id in another variable, or in the arguments, means nothing.
+	cmd := exec.Command("sh", "-c", "read line; : run-1234", RunVariable+"=run-1234")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "X" + RunVariable + "=run-1234", "X=" + RunVariable + "=run-1234"}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Shutdown(patient); got.Leftover != nil {
+		t.Errorf("left: %+v", got.Leftover)
+	}
+	in.Close()
+	cmd.Wait()
+	if !cmd.ProcessState.Exited() {
+		t.Errorf("another process with the id elsewhere: %v", cmd.ProcessState)
+	}
+}
+
+// An environment that is larger than what is read at once is read whole.
+func TestSweepReadsLargeEnvironments(t *testing.T) {
+	spec := shell(t, "setsid sleep 60 & echo $!; cat")
+	spec.Env = append(spec.Env, "A="+strings.Repeat("a", 100_000), "B="+strings.Repeat("b", 100_000))
+	p := start(t, spec)
+	pid := atoi(lines(t, p)())
+	p.Shutdown(patient)
+	mustBeGone(t, pid)
+}
+
+// Two runs at once, and one inside the other, do not touch each other.
+func TestSweepOfNestedRuns(t *testing.T) {
+	t.Setenv(RunVariable, "outer")
+	helper := func(id string) (*Process, int) {
+		spec := shell(t, "setsid sleep 60 & echo $!; cat")
+		spec.RunID = id
+		p := start(t, spec)
+		return p, atoi(lines(t, p)())
+	}
+	a, pidA := helper("a")
+	b, pidB := helper("b")
+	a.Shutdown(patient)
+	mustBeGone(t, pidA)
+	if !alive(pidB) {
+		t.Error("the sweep of a run has ended another run's process")
+	}
+	outer := stranger(t, "outer")
+	b.Shutdown(patient)
+	mustBeGone(t, pidB)
+	if !alive(outer) {
+		t.Error("the sweep of a run has ended a process of the run around it")
+	}
+}
+
+// Limited to the group, a daemon stays.
+func TestSweepGroup(t *testing.T) {
+	spec := shell(t, "sleep 60 & echo $!; setsid sh -c 'echo $$; exec sleep 60' & cat")
+	spec.Sweep = SweepGroup
+	p := start(t, spec)
+	line := lines(t, p)
+	inside, outside := atoi(line()), atoi(line())
+	defer unix.Kill(outside, unix.SIGKILL)
+	if got := p.Shutdown(short); got.Leftover != nil {
+		t.Errorf("left: %+v", got.Leftover)
+	}
+	mustBeGone(t, inside)
+	if !alive(outside) {
+		t.Error("the daemon is gone")
+	}
+}
+
+// When the numbers of processes have begun anew since the child, all are looked at.
+func TestSweepAfterWrap(t *testing.T) {
+	p := start(t, shell(t, "setsid sleep 60 & echo $!; cat"))
+	pid := atoi(lines(t, p)())
+	if first := firstSince(p.PID, p.family.started); first != p.PID {
+		t.Errorf("a moment after the start: first is %d, want %d", first, p.PID)
+	}
+	p.family.started = time.Now().Add(-time.Duration(pidMax()+1) * time.Second / pidRate)
+	if first := firstSince(p.PID, p.family.started); first != 1 {
+		t.Errorf("long after the start: first is %d, want 1", first)
+	}
+	if first := firstSince(lastPID()+1000, time.Now()); first != 1 {
+		t.Errorf("with the last number below the child's: first is %d, want 1", first)
+	}
+	p.Shutdown(patient)
+	mustBeGone(t, pid)
+}
+
+// listFrom finds the same processes as the whole list, from a number on.
+func TestListFrom(t *testing.T) {
+	if !canSeek() {
+		t.Error("/proc cannot be read from a number on")
+	}
+	for range 3 {
+		stranger(t, "")
+	}
+	all := list(1, 0)
+	for i := range all {
+		got := listFrom(all[i])
+		// Others come and go: what matters is where it begins, and ours.
+		if len(got) == 0 || got[0] < all[i] {
+			t.Errorf("from %d: %v", all[i], got)
+		}
+	}
+	self := os.Getpid()
+	if got := listFrom(self); got[0] != self {
+		t.Errorf("from %d: %v", self, got)
+	}
+}
+
+func TestStatusOf(t *testing.T) {
+	dir := t.TempDir()
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	odd := filepath.Join(dir, "a) R 1 (b")
+	if err := os.Symlink(sleep, odd); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(odd, "60")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	got, ok := statusOf(pid)
+	want := status{pid: pid, parent: os.Getpid(), group: pid, session: pid, threads: 1}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(status{})); diff != "" || !ok {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+	cmd.Process.Kill()
+	eventually(t, "it is a zombie", func() bool {
+		got, ok := statusOf(pid)
+		return ok && got.zombie && got.dead()
+	})
+	cmd.Wait()
+	if got, ok := statusOf(pid); ok {
+		t.Errorf("after the wait: %+v", got)
+	}
+}
+
+func init() {
+	// subreaper inherits, as process 1 does, what its children leave behind, and says
+	// what it has left after their end.
+	children["subreaper"] = func([]string) {
+		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+			panic(err)
+		}
+		p, err := Start(background, Spec{Path: "sh", Args: []string{"-c",
+			"sleep 60 & setsid sh -c 'sleep 60 & sleep 60' & sh -c 'sleep 60 &'; echo; exec cat"},
+			Dir: "/", Env: []string{"PATH=" + os.Getenv("PATH")}})
+		if err != nil {
+			panic(err)
+		}
+		bufio.NewReader(p.Stdout()).ReadString('\n')
+		p.Shutdown(Graces{EOF: 10 * time.Millisecond, Term: hang, Kill: hang})
+		fmt.Println(leak.Snapshot().Children)
+	}
+}
+
+// What is inherited is reaped.
+func TestSubreaper(t *testing.T) {
+	p := start(t, child(t, "subreaper"))
+	if out, err := io.ReadAll(p.Stdout()); string(out) != "map[]\n" || err != nil {
+		text, _ := p.StderrTail()
+		t.Errorf("left: %s, %v; stderr: %s", out, err, text)
+	}
+}
+
+func init() {
+	// undumpable cannot be read by others of its user. It says its pid and sleeps;
+	// with "setsid" it does so in a session of its own, with "orphan" without a
+	// parent.
+	children["undumpable"] = func(args []string) {
+		if err := Undumpable(); err != nil {
+			panic(err)
+		}
+		fmt.Println(os.Getpid())
+		os.Stdout.Close()
+		os.Stderr.Close()
+		time.Sleep(hang)
+	}
+	children["start"] = func(args []string) {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), childVariable+"=undumpable")
+		cmd.Stdout = os.Stdout
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: args[0] == "setsid", Setpgid: args[0] == "setpgid"}
+		if err := cmd.Start(); err != nil {
+			panic(err)
+		}
+		if len(args) > 1 && args[1] == "orphan" {
+			return
+		}
+		io.Copy(io.Discard, os.Stdin)
+	}
+	// sweepHidden starts what args say and prints its pid and the report.
+	children["sweepHidden"] = func(args []string) {
+		script := `"$0" "$@"; cat`
+		p, err := Start(background, Spec{Path: "sh", Args: append([]string{"-c", script, os.Args[0]}, args...), Dir: "/",
+			Env: []string{"PATH=" + os.Getenv("PATH"), noExitSleep, childVariable + "=start"}})
+		if err != nil {
+			panic(err)
+		}
+		line, _ := bufio.NewReader(p.Stdout()).ReadString('\n')
+		fmt.Print(line)
+		json.NewEncoder(os.Stdout).Encode(p.Shutdown(Graces{EOF: hang, Term: hang, Kill: hang}))
+	}
+	children["checkDir"] = func(args []string) {
+		_, err := CheckDir(args[0])
+		var e *Error
+		fmt.Println(errors.Is(err, fs.ErrPermission), errors.As(err, &e), err)
+	}
+}
+
+// asUser runs one of children as an ordinary user, whoever runs the tests, and
+// returns what it prints.
+func asUser(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	spec := child(t, name, args...)
+	cmd := exec.Command(spec.Path, args...)
+	if os.Getuid() == 0 {
+		// The test binary is where only root may go.
+		dir, err := os.MkdirTemp("", "proc")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		program, err := os.ReadFile(spec.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Path = filepath.Join(dir, "test")
+		cmd.Args[0] = cmd.Path
+		if err := errors.Join(os.WriteFile(cmd.Path, program, 0o755), os.Chmod(dir, 0o755), os.Chmod(cmd.Path, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	}
+	cmd.Dir = "/"
+	cmd.Env = spec.Env
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v: %s", err, stderr.String())
+	}
+	return out.String()
+}
+
+// A process whose environment cannot be read is ended where something else shows
+// that it is ours; else it is named, if it could be.
+func TestSweepHidden(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		args  []string
+		named bool
+	}{
+		{"a descendant", []string{"setsid"}, false},
+		{"in the session", []string{"setpgid", "orphan"}, false},
+		{"an orphan", []string{"setsid", "orphan"}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			line, text, _ := strings.Cut(asUser(t, "sweepHidden", test.args...), "\n")
+			pid := atoi(line)
+			defer unix.Kill(pid, unix.SIGKILL)
+			var got Report
+			if err := json.Unmarshal([]byte(text), &got); err != nil {
+				t.Fatalf("%v: %s", err, text)
+			}
+			var want []Leftover
+			if test.named {
+				want = []Leftover{{PID: pid, Command: commandOf(pid), Reason: "its environment cannot be read"}}
+			}
+			// Others may have begun something in the meantime.
+			named := got.Leftover[:0]
+			for _, l := range got.Leftover {
+				if l.PID == pid {
+					named = append(named, l)
+				}
+			}
+			if len(named) == 0 {
+				named = nil
+			}
+			if diff := cmp.Diff(want, named); diff != "" {
+				t.Errorf("left (-want +got):\n%s", diff)
+			}
+			if alive(pid) != test.named {
+				t.Errorf("alive: %v", !test.named)
+			}
+		})
+	}
+}
+
+// A directory that cannot be entered is refused; root could enter any.
+func TestCheckDirAsUser(t *testing.T) {
+	dir, err := os.MkdirTemp("", "proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	closed := filepath.Join(dir, "closed")
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(closed, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	got := asUser(t, "checkDir", closed)
+	if want := fmt.Sprintf("true true directory %q: cannot be entered: permission denied\n", closed); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -36,7 +36,7 @@ type Call struct {
 // already done sends nothing; otherwise ctx only says whether a callback calls.
 func (c *Conn) Start(ctx context.Context, method string, params any, onReply func(result []byte, err error)) (*Call, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, &CallError{Method: method, Err: contextError(ctx)}
+		return nil, &CallError{Method: method, Err: ContextError(ctx)}
 	}
 	raw, err := encode(params)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *Conn) Call(ctx context.Context, method string, params any, onReply func
 	select {
 	case <-k.done:
 	case <-ctx.Done():
-		if k.Abandon(contextError(ctx)) {
+		if k.Abandon(ContextError(ctx)) {
 			c.Post(cancelMethod, json.RawMessage(fmt.Sprintf(`{"requestId":%d}`, k.id)))
 		}
 	}
@@ -168,8 +168,8 @@ func (c *Conn) failCalls(err error) {
 	}
 }
 
-// contextError returns the error of a context that has ended, and its cause.
-func contextError(ctx context.Context) error {
+// ContextError returns the error of a context that has ended, and its cause.
+func ContextError(ctx context.Context) error {
 	err := ctx.Err()
 	if cause := context.Cause(ctx); cause != nil && cause != err {
 		return fmt.Errorf("%w: %w", err, cause)

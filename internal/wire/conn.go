@@ -45,15 +45,19 @@ const (
 	ClassPeer
 )
 
-// Handler is what a [Conn] tells of the peer's frames. Classify, Notification and
-// Receive run on the reader, in wire order, and must not block; Run and Serve run off it
+// Handler is what a [Conn] tells of the peer's frames. Classify, Parse,
+// Notification and Receive run on the reader, in wire order, and must not block; Run and Serve run off it
 // and may.
 type Handler interface {
 	Classify(method string) Class
+	// Parse is offered the params of what looks like a notification, at the cursor,
+	// while it is not known yet whether the frame is whole. It passes them and returns
+	// what Notification needs; or nil, and they are passed over.
+	Parse(method string, s *Scan) any
 	// Notification is called with each notification. params are raw JSON, nil where
-	// there are none, and valid during the call only. What is returned is given to
-	// Run later; nil is not.
-	Notification(method string, params []byte) any
+	// there are none, and valid during the call only; parsed is what Parse returned.
+	// What is returned is given to Run later; nil is not.
+	Notification(method string, params []byte, parsed any) any
 	// Run is called with what Notification returned, one after the other.
 	Run(ctx context.Context, deferred any)
 	// Receive is called with each request as it is read; it may answer it already.
@@ -79,6 +83,7 @@ type Conn struct {
 	batch      []item
 	batchBytes int64
 	method     string // the last one, to spare its allocation
+	scan       Scan   // likewise
 
 	frames, sent, bytesIn atomic.Int64
 	// queued is how many bytes were read and wait for a callback, a handler or the

@@ -16,15 +16,31 @@ type frame struct {
 	method      []byte // unquoted; empty if it is missing or no string
 	id, params  []byte
 	result, err []byte
+	parsed      any // what Handler.Parse made of params
 }
 
-// parseFrame reads the object at the cursor. The frame is to be used only if the
-// cursor is still OK.
-func parseFrame(s *Scan) (f frame, ok bool) {
+// parser is offered the params of what may be a notification, at the cursor; nil, and
+// they are skipped.
+type parser interface {
+	parse(method []byte, s *Scan) any
+}
+
+// parseFrame reads the object at the cursor. p may be nil. The frame is to be used only
+// if ok.
+func parseFrame(s *Scan, p parser) (f frame, ok bool) {
 	if !s.Object() {
 		return f, false
 	}
 	for name, ok := s.Key(); ok; name, ok = s.Key() {
+		if p != nil && f.id == nil && string(name) == "params" {
+			s.Kind()
+			before := *s
+			if f.parsed = p.parse(f.method, s); f.parsed != nil && s.OK() {
+				f.params = s.text[before.pos:s.pos]
+				continue
+			}
+			*s, f.parsed = before, nil
+		}
 		value := s.Skip()
 		switch string(name) {
 		case "jsonrpc":
@@ -67,7 +83,8 @@ func ourID(raw []byte) (id int64, ok bool) {
 	if len(raw) > 1 && raw[0] == '"' {
 		raw = unquoted(raw)
 	}
-	if len(raw) == 0 || len(raw) > 32 || !isDigit(raw[0]) {
+	s := NewScan(raw)
+	if len(raw) == 0 || len(raw) > 32 || !isDigit(raw[0]) || !s.number() || len(s.Rest()) > 0 {
 		return 0, false
 	}
 	if id, err := strconv.ParseInt(string(raw), 10, 64); err == nil {

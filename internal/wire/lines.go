@@ -112,6 +112,9 @@ func (l *lines) makeRoom() {
 		size /= 2
 	}
 	size = max(size, minBuffer)
+	if l.pos == 0 && size == len(l.buf) {
+		return
+	}
 
 	buf := l.buf
 	if size != len(buf) {

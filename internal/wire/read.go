@@ -65,9 +65,11 @@ func (c *Conn) line(line []byte) {
 	if !utf8.Valid(text) {
 		text = validUTF8(text)
 	}
-	s := NewScan(text)
+	s := &c.scan
+	*s = NewScan(text)
+	defer func() { *s = Scan{} }() // it would hold a long line
 	if text[0] == '{' {
-		f, ok := parseFrame(&s)
+		f, ok := parseFrame(s, c)
 		if !ok || len(trimLead(s.Rest())) > 0 || !c.route(&f, len(line), false) {
 			c.noise(line)
 		}
@@ -79,12 +81,12 @@ func (c *Conn) line(line []byte) {
 		c.noise(line)
 		return
 	}
-	s = NewScan(text)
+	*s = NewScan(text)
 	frames, others := 0, 0
 	for s.Array(); s.Elem(); {
 		element := s.Skip()
 		es := NewScan(element)
-		if f, ok := parseFrame(&es); ok && c.route(&f, len(element), false) {
+		if f, ok := parseFrame(&es, nil); ok && c.route(&f, len(element), false) {
 			frames++
 		} else {
 			others++
@@ -114,6 +116,19 @@ func (c *Conn) overLine(start []byte) {
 	}
 }
 
+// intern returns name as a string that is allocated only when it is another one than
+// before.
+func (c *Conn) intern(name []byte) string {
+	if c.method != string(name) {
+		c.method = string(name)
+	}
+	return c.method
+}
+
+func (c *Conn) parse(method []byte, s *Scan) any {
+	return c.h.Parse(c.intern(method), s)
+}
+
 // route takes one frame; false means that it is none. over says that the frame was
 // too large, so that params, result and err are not there.
 func (c *Conn) route(f *frame, size int, over bool) bool {
@@ -128,10 +143,7 @@ func (c *Conn) route(f *frame, size int, over bool) bool {
 	if len(f.method) == 0 {
 		return false
 	}
-	if c.method != string(f.method) {
-		c.method = string(f.method)
-	}
-	method := c.method
+	method := c.intern(f.method)
 	class := c.h.Classify(method)
 	if !f.v2 && class == ClassUnknown && method != cancelMethod {
 		return false
@@ -147,7 +159,7 @@ func (c *Conn) route(f *frame, size int, over bool) bool {
 	case f.id == nil || class == ClassNotification:
 		if over {
 			c.count(&c.stats.Dropped)
-		} else if v := c.h.Notification(method, f.params); v != nil {
+		} else if v := c.h.Notification(method, f.params, f.parsed); v != nil {
 			c.push(v, size)
 		}
 		if f.id != nil && !isNull(f.id) {

@@ -134,13 +134,11 @@ func (c *Conn) handle(r *Request) {
 
 // ask lets the handler answer. Whatever it does, there is an answer.
 func (c *Conn) ask(r *Request) {
-	var result any
-	var err error = errInternal
-	defer func() { r.Answer(result, err) }()
+	text := answerText(r.id, nil, errInternal)
+	defer func() { r.queue(text) }()
 	defer c.Contain()
-	result, err = nil, errInternal
-	res, e := c.h.Serve(r)
-	result, err = res, e
+	result, err := c.h.Serve(r)
+	text = answerText(r.id, result, err)
 }
 
 func (r *Request) answered() bool {
@@ -152,8 +150,9 @@ func (r *Request) answered() bool {
 // Answer queues the answer, behind the frames queued so far, and returns at once. Only
 // the first one counts. An *Error is sent as it is; any other error, and a result that
 // cannot be encoded, as a fixed text.
-func (r *Request) Answer(result any, err error) {
-	text := answerText(r.id, result, err)
+func (r *Request) Answer(result any, err error) { r.queue(answerText(r.id, result, err)) }
+
+func (r *Request) queue(text []byte) {
 	c := r.c
 	c.mu.Lock()
 	if r.frame != nil {

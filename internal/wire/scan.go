@@ -1,6 +1,10 @@
 package wire
 
 import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -54,6 +58,21 @@ func (s *Scan) open(brace byte) bool {
 // colon. It passes the end of the object and returns false after the last one. The
 // name is valid as long as the text is.
 func (s *Scan) Key() (name []byte, ok bool) {
+	// Without white space and escapes, as nearly all is written.
+	if i := s.pos; !s.bad {
+		if !s.first && i < len(s.text) && s.text[i] == ',' {
+			i++
+		}
+		if i < len(s.text) && s.text[i] == '"' && (s.first || i > s.pos) {
+			start := i + 1
+			for i = start; i < len(s.text) && plain[s.text[i]]; i++ {
+			}
+			if i+1 < len(s.text) && s.text[i] == '"' && s.text[i+1] == ':' {
+				s.pos, s.first = i+2, false
+				return s.text[start:i], true
+			}
+		}
+	}
 	if !s.more('}') {
 		return nil, false
 	}
@@ -105,6 +124,16 @@ func (s *Scan) raw() []byte {
 	return s.text[start:s.pos]
 }
 
+// String passes the next value and returns it, with its quotes, if it is a string; nil
+// for any other.
+func (s *Scan) String() []byte {
+	if s.Kind() != '"' {
+		s.Skip()
+		return nil
+	}
+	return s.raw()
+}
+
 // Text passes a string and returns what it says; false, and nothing is passed, if
 // the next value is none.
 func (s *Scan) Text() (string, bool) {
@@ -130,8 +159,11 @@ func (s *Scan) Skip() []byte {
 	return s.text[start:s.pos]
 }
 
-// Pos returns how many bytes have been passed.
-func (s *Scan) Pos() int { return s.pos }
+// Pass passes n bytes that are known to be a whole value.
+func (s *Scan) Pass(n int) {
+	s.pos += n
+	s.first = false
+}
 
 // Rest returns what has not been passed.
 func (s *Scan) Rest() []byte { return s.text[s.pos:] }
@@ -152,14 +184,12 @@ func unquoted(raw []byte) []byte {
 		return nil
 	}
 	inner := raw[1 : len(raw)-1]
-	for _, c := range inner {
-		if c == '\\' {
-			// The error only says that something was replaced.
-			text, _ := jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
-			return text
-		}
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return inner
 	}
-	return inner
+	// The error only says that something was replaced.
+	text, _ := jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
+	return text
 }
 
 func (s *Scan) value(depth int) bool {
@@ -221,6 +251,13 @@ var plain = func() (t [256]bool) {
 func (s *Scan) str() bool {
 	text, i := s.text, s.pos+1
 	for {
+		for i+8 <= len(text) {
+			special := notPlain(binary.LittleEndian.Uint64(text[i:]))
+			i += bits.TrailingZeros64(special) / 8
+			if special != 0 {
+				break
+			}
+		}
 		for i < len(text) && plain[text[i]] {
 			i++
 		}
@@ -241,6 +278,15 @@ func (s *Scan) str() bool {
 			return false
 		}
 	}
+}
+
+// notPlain has a bit set in the first of eight bytes that is not plain, and none before
+// it; none at all if all are plain.
+func notPlain(word uint64) uint64 {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	quote, backslash := word^('"'*ones), word^('\\'*ones)
+	control := (word - 0x20*ones) & ^word
+	return (control | (quote-ones)&^quote | (backslash-ones)&^backslash) & highs
 }
 
 // escape returns the length of the escape sequence that text starts with, 0 if it

@@ -153,7 +153,7 @@ func (p *Posted) Wait(ctx context.Context) error {
 // of it was, it is taken back; what has been begun is finished all the same.
 func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	if ctx.Err() != nil {
-		return &CallError{Method: method, Err: contextError(ctx)}
+		return &CallError{Method: method, Err: ContextError(ctx)}
 	}
 	p := c.Post(method, params)
 	return p.wait(ctx, true)
@@ -175,6 +175,6 @@ func (p *Posted) wait(ctx context.Context, takeBack bool) error {
 		if takeBack {
 			p.c.takeBack(p.frame)
 		}
-		return &CallError{Method: p.method, Sent: p.frame.begun, Err: contextError(ctx)}
+		return &CallError{Method: p.method, Sent: p.frame.begun, Err: ContextError(ctx)}
 	}
 }

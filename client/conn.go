@@ -39,7 +39,7 @@ type Conn struct {
 
 	// The reader's own.
 	observed Update
-	session  acp.SessionId // the last one, to spare its allocation
+	pattern  textPattern
 
 	unknown atomic.Int64
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/coder/acp-go-sdk"
 
@@ -135,7 +136,7 @@ func decodeStruct(raw []byte, v reflect.Value) bool {
 	}
 	shape := shapeOf(v.Type())
 	if shape.union {
-		return decodeUnion(raw, v)
+		return decodeUnion(raw, v, shape)
 	}
 	if shape.defaults {
 		v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON([]byte("{}"))
@@ -151,9 +152,9 @@ func decodeStruct(raw []byte, v reflect.Value) bool {
 
 // shape is what decode needs to know of a struct type.
 type shape struct {
-	fields map[string]int // by the name in JSON
-	// union is true for a struct of which one field is set, depending on a
-	// discriminator.
+	// fields are by their name in JSON, of a union by the discriminator's value.
+	fields map[string]int
+	// union is true for a struct of which one field is set.
 	union bool
 	// defaults is true where the type's own decoding fills in what is missing.
 	defaults bool
@@ -172,7 +173,11 @@ func shapeOf(t reflect.Type) *shape {
 			s.fields[name] = i
 		}
 	}
-	s.union = len(s.fields) == 0 && t.NumField() > 0
+	if s.union = len(s.fields) == 0 && t.NumField() > 0; s.union {
+		for i := range t.NumField() {
+			s.fields[snake(t.Field(i).Name)] = i
+		}
+	}
 	s.defaults = !s.union && reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
 	shapes.Store(t, s)
 	return s
@@ -186,22 +191,21 @@ var discriminators = map[reflect.Type]string{
 	reflect.TypeFor[acp.UnstableCreateElicitationRequest](): "mode",
 }
 
-// decodeUnion sets the field of v that is named like the discriminator's value, in
-// another notation: tool_call is ToolCall.
-func decodeUnion(raw []byte, v reflect.Value) bool {
+// decodeUnion sets the field of v that the discriminator names: ToolCall for tool_call.
+func decodeUnion(raw []byte, v reflect.Value, s *shape) bool {
+	if v.NumField() == 1 {
+		return decodeValue(raw, v.Field(0))
+	}
 	key, ok := discriminators[v.Type()]
 	if !ok {
 		key = "type"
 	}
-	name := camel(member(raw, key))
+	name := member(raw, key)
 	if name == "" && v.Type() == reflect.TypeFor[acp.AuthMethod]() {
-		name = "Agent" // what it is without a type, says the schema
+		name = "agent" // what it is without a type, says the schema
 	}
-	if v.NumField() == 1 {
-		name = v.Type().Field(0).Name
-	}
-	field := v.FieldByName(name)
-	return field.IsValid() && decodeValue(raw, field)
+	i, ok := s.fields[name]
+	return ok && decodeValue(raw, v.Field(i))
 }
 
 // member returns a member of an object if it is a string.
@@ -217,12 +221,14 @@ func member(raw []byte, key string) (text string) {
 	return text
 }
 
-func camel(name string) string {
+// snake writes a Go name in the notation of JSON: tool_call for ToolCall.
+func snake(name string) string {
 	var b strings.Builder
-	for _, word := range strings.Split(name, "_") {
-		if word != "" {
-			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	for i, r := range name {
+		if unicode.IsUpper(r) && i > 0 {
+			b.WriteByte('_')
 		}
+		b.WriteRune(unicode.ToLower(r))
 	}
 	return b.String()
 }

@@ -139,10 +139,7 @@ func (c *Conn) endTurn(t *promptTurn, id acp.SessionId) (cancelled bool) {
 // giveUp ends a turn whose context has ended: an answer that has been read counts, a
 // prompt that has not left is taken back, and else the agent is asked to stop.
 func (c *Conn) giveUp(ctx context.Context, t *promptTurn, id acp.SessionId, k *wire.Call) {
-	err := ctx.Err()
-	if cause := context.Cause(ctx); cause != err {
-		err = fmt.Errorf("%w: %w", err, cause)
-	}
+	err := wire.ContextError(ctx)
 	if !c.stopTurn(t, id, k, err) {
 		return
 	}

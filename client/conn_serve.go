@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -56,11 +57,23 @@ type notice struct {
 	params json.RawMessage
 }
 
+// Parse reads what agents send most in one pass.
+func (h *handler) Parse(method string, s *wire.Scan) any {
+	if method != acp.ClientMethodSessionUpdate {
+		return nil
+	}
+	if t := h.conn().readText(s); t != nil {
+		return t
+	}
+	return nil
+}
+
 // Notification takes a notification on the reader.
-func (h *handler) Notification(method string, params []byte) any {
+func (h *handler) Notification(method string, params []byte, parsed any) any {
 	c := h.conn()
 	if method == acp.ClientMethodSessionUpdate {
-		return c.receiveUpdate(params)
+		text, _ := parsed.(*textUpdate)
+		return c.receiveUpdate(params, text)
 	}
 	if method == acp.ClientMethodElicitationComplete || c.methods != nil || isExtension(c.client, method) {
 		return notice{method, slices.Clone(params)}
@@ -120,10 +133,13 @@ func (h *handler) Serve(r *wire.Request) (any, error) {
 		return nil, nil
 	}
 	result, err := c.serveRequest(r)
-	if err != nil {
-		return nil, answerError(err)
+	switch {
+	case err == nil:
+		return result, nil
+	case r.Context().Err() != nil && errors.Is(err, r.Context().Err()):
+		return nil, answerError(acp.NewRequestCancelled(nil))
 	}
-	return result, nil
+	return nil, answerError(err)
 }
 
 func (c *Conn) serveRequest(r *wire.Request) (any, error) {

@@ -46,14 +46,19 @@ func (u *Update) notification() acp.SessionNotification {
 
 // receiveUpdate takes the params of a session/update on the reader. What it returns is
 // delivered later.
-func (c *Conn) receiveUpdate(params []byte) any {
+func (c *Conn) receiveUpdate(params []byte, text *textUpdate) any {
 	u := &c.observed
-	text := c.readText(params, u)
+	// It points into the reader's buffer.
+	defer func() { *u = Update{} }()
 	if text == nil {
-		c.readUpdate(params, u)
-		if !u.Known() {
-			c.unknown.Add(1)
-		}
+		s := wire.NewScan(params)
+		text = c.readText(&s)
+	}
+	if text == nil {
+		readUpdate(params, u)
+	}
+	if !u.Known() {
+		c.unknown.Add(1)
 	}
 	if c.opts.Observe != nil {
 		c.observe(u)
@@ -88,7 +93,7 @@ func (c *Conn) deliver(ctx context.Context, u *Update) {
 }
 
 // readUpdate reads any update, as far as it can be read.
-func (c *Conn) readUpdate(params []byte, u *Update) {
+func readUpdate(params []byte, u *Update) {
 	*u = Update{Raw: params}
 	var update []byte
 	s := wire.NewScan(params)
@@ -110,141 +115,4 @@ func (c *Conn) readUpdate(params []byte, u *Update) {
 	u.Raw = update
 	u.Kind = member(update, "sessionUpdate")
 	decode(update, &u.Value)
-}
-
-// textUpdate is a chunk of text, which is nearly all that agents send.
-type textUpdate struct {
-	chunk   acp.SessionUpdateAgentMessageChunk
-	text    acp.ContentBlockText
-	session acp.SessionId
-}
-
-const (
-	messageChunk = "agent_message_chunk"
-	thoughtChunk = "agent_thought_chunk"
-)
-
-func (t *textUpdate) value() (v acp.SessionUpdate) {
-	if t.chunk.SessionUpdate == thoughtChunk {
-		v.AgentThoughtChunk = (*acp.SessionUpdateAgentThoughtChunk)(&t.chunk)
-	} else {
-		v.AgentMessageChunk = &t.chunk
-	}
-	return v
-}
-
-func (t *textUpdate) notification() acp.SessionNotification {
-	return acp.SessionNotification{SessionId: t.session, Update: t.value()}
-}
-
-// readText reads an update in one pass, allocating next to nothing, if it is a plain
-// chunk of text of the agent. For anything else, and anything odd, it returns nil.
-func (c *Conn) readText(params []byte, u *Update) *textUpdate {
-	var session, kind, raw []byte
-	var chunk textChunk
-	s := wire.NewScan(params)
-	if !s.Object() {
-		return nil
-	}
-	for name, ok := s.Key(); ok; name, ok = s.Key() {
-		switch string(name) {
-		case "sessionId":
-			session = stringValue(&s)
-		case "update":
-			s.Kind()
-			start := s.Pos()
-			if kind, ok = chunk.readUpdate(&s); !ok {
-				return nil
-			}
-			raw = params[start:s.Pos()]
-		case "_meta":
-			return nil
-		default:
-			s.Skip()
-		}
-	}
-	if !s.OK() || session == nil || chunk.text == nil {
-		return nil
-	}
-	t := &textUpdate{}
-	switch string(kind) {
-	case `"` + messageChunk + `"`:
-		t.chunk.SessionUpdate = messageChunk
-	case `"` + thoughtChunk + `"`:
-		t.chunk.SessionUpdate = thoughtChunk
-	default:
-		return nil
-	}
-	if plain := session[1 : len(session)-1]; string(plain) != string(c.session) {
-		c.session = acp.SessionId(wire.Unquote(session))
-	}
-	t.session = c.session
-	t.text.Type, t.text.Text = "text", wire.Unquote(chunk.text)
-	t.chunk.Content.Text = &t.text
-	if chunk.messageID != nil {
-		id := wire.Unquote(chunk.messageID)
-		t.chunk.MessageId = &id
-	}
-	*u = Update{SessionID: t.session, Kind: t.chunk.SessionUpdate, Value: t.value(), Raw: raw}
-	return t
-}
-
-// textChunk holds what a plain chunk of text consists of, as raw JSON strings.
-type textChunk struct{ text, messageID []byte }
-
-// readUpdate reads the update object at the cursor; ok is false for anything that is
-// not a plain chunk of text.
-func (t *textChunk) readUpdate(s *wire.Scan) (kind []byte, ok bool) {
-	if !s.Object() {
-		return nil, false
-	}
-	for name, ok := s.Key(); ok; name, ok = s.Key() {
-		switch string(name) {
-		case "sessionUpdate":
-			kind = stringValue(s)
-		case "content":
-			if !t.readContent(s) {
-				return nil, false
-			}
-		case "messageId":
-			if t.messageID = stringValue(s); t.messageID == nil {
-				return nil, false
-			}
-		case "_meta":
-			return nil, false
-		default:
-			s.Skip()
-		}
-	}
-	return kind, s.OK()
-}
-
-func (t *textChunk) readContent(s *wire.Scan) bool {
-	if !s.Object() {
-		return false
-	}
-	var kind []byte
-	for name, ok := s.Key(); ok; name, ok = s.Key() {
-		switch string(name) {
-		case "type":
-			kind = stringValue(s)
-		case "text":
-			t.text = stringValue(s)
-		case "_meta", "annotations":
-			return false
-		default:
-			s.Skip()
-		}
-	}
-	return string(kind) == `"text"`
-}
-
-// stringValue passes a value and returns it, with its quotes, if it is a string.
-func stringValue(s *wire.Scan) []byte {
-	isString := s.Kind() == '"'
-	value := s.Skip()
-	if !isString {
-		return nil
-	}
-	return value
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/errand-acp/errand/internal/proc"
 )
@@ -18,14 +19,16 @@ var errShutdown = errors.New("the agent was closed")
 // the end of its stdin; SIGTERM, then SIGKILL to its group; and a sweep for what it
 // left elsewhere. Each wait ends as soon as it has done its work; the longest they can
 // be is Options.Graces. Calling it again, from any goroutine, returns the same report
-// once it is there.
+// once it is there. It must not be called by Options.Observe.
 //
 // See https://agentclientprotocol.com/protocol/prompt-turn#cancellation and
 // https://agentclientprotocol.com/protocol/transports#stdio.
 func (a *Agent) Close() *Report {
+	a.closing.Store(true)
 	a.closeOnce.Do(func() {
 		rung := a.closeSessions()
-		a.finish(a.proc.Shutdown(proc.Graces{EOF: a.graces.EOF, Term: a.graces.Term, Kill: a.graces.Kill}), rung)
+		g := a.opts.Graces
+		a.finish(a.proc.Shutdown(proc.Graces{EOF: g.EOF, Term: g.Term, Kill: g.Kill}), rung)
 	})
 	return a.report
 }
@@ -33,17 +36,19 @@ func (a *Agent) Close() *Report {
 // Kill ends the agent and everything it started by SIGKILL, at once and also during a
 // Close, and waits for it. It returns what Close does.
 func (a *Agent) Kill() *Report {
-	report := a.proc.Kill(a.graces.Kill)
+	a.closing.Store(true)
+	report := a.proc.Kill(a.opts.Graces.Kill)
 	a.closeOnce.Do(func() { a.finish(report, RungExit) })
 	return a.report
 }
 
-// finish ends the connection after the process.
+// finish ends the connection after the process. What that wrote before it ended is
+// read first, and it is no more than a pipe holds: a callback that is slow holds
+// nothing up.
 func (a *Agent) finish(report proc.Report, before Rung) {
-	a.conn.Shut(errShutdown)
-	// The reader lets go of the pipe at its end, which is here at the latest.
+	a.conn.wire.Unbind()
 	<-a.conn.Done()
-	a.stdout.Close()
+	a.conn.Shut(errShutdown)
 	a.report = newReport(report, before)
 }
 
@@ -60,7 +65,6 @@ func (a *Agent) closeSessions() Rung {
 
 	// Each open turn sends its own session/cancel and waits for the answer no
 	// longer than the grace; all at the same time.
-	answered := true
 	var turns []*turn
 	for _, s := range sessions {
 		if t := s.openTurn(); t != nil {
@@ -72,36 +76,15 @@ func (a *Agent) closeSessions() Rung {
 	for _, t := range turns {
 		<-t.done
 	}
-	for _, s := range sessions {
-		answered = answered && !s.unanswered()
-	}
-	if !answered || !a.info.canClose || a.gone() {
+	if len(sessions) == 0 || !a.info.canClose || slices.ContainsFunc(sessions, (*Session).unanswered) || a.gone() {
 		return rung
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), a.graces.Close)
+	ctx, cancel := context.WithTimeout(context.Background(), a.opts.Graces.Close)
 	defer cancel()
+	var closing sync.WaitGroup
 	for _, s := range sessions {
-		rung = RungClose
-		s.Close(ctx) // an error changes nothing: the end of stdin is next
+		closing.Go(func() { s.Close(ctx) }) // an error changes nothing: the end of stdin is next
 	}
-	return rung
-}
-
-// gone reports whether the process has ended.
-func (a *Agent) gone() bool {
-	select {
-	case <-a.proc.Exited():
-		return true
-	default:
-		return false
-	}
-}
-
-// exit returns how the process ended, nil while it lives.
-func (a *Agent) exit() *Exit {
-	if !a.gone() {
-		return nil
-	}
-	e := newExit(a.proc.Exit(), RungExit)
-	return &e
+	closing.Wait()
+	return RungClose
 }

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -60,8 +62,9 @@ var DefaultGraces = Graces{
 // slip of the unit.
 const maxDuration = 24 * time.Hour
 
-// CheckDuration returns an error naming the field if d cannot be used as a wait: if
-// it is negative or longer than a day. Zero passes, it means the default.
+// CheckDuration returns an error of kind config that names the field if d cannot be
+// used as a wait: if it is negative or longer than a day. Zero passes, it means the
+// default.
 func CheckDuration(field string, d time.Duration) error {
 	if d < 0 || d > maxDuration {
 		return configError("%s: %v is outside the usable range (more than 0, at most %v)", field, d, maxDuration)
@@ -99,16 +102,30 @@ func (g *Graces) fields() []graceField {
 	return []graceField{{"Cancel", &g.Cancel}, {"Close", &g.Close}, {"EOF", &g.EOF}, {"Term", &g.Term}, {"Kill", &g.Kill}}
 }
 
-// Validate returns an error of kind config if c could not be started whatever the
-// directory: it does not look at the file system.
+// Validate returns an error of kind config that names the field if c could not be
+// started whatever the directory: it does not look at the file system.
 func (c Command) Validate() error {
 	if c.Path == "" {
 		return configError("Command.Path is empty")
 	}
-	for i, arg := range append([]string{c.Path}, c.Args...) {
+	if strings.ContainsRune(c.Path, 0) {
+		return configError("Command.Path holds a NUL byte: %q", c.Path)
+	}
+	for i, arg := range c.Args {
 		if strings.ContainsRune(arg, 0) {
-			return configError("argument %d of the command holds a NUL byte", i)
+			// Only its position: an argument may be a secret.
+			return configError("Command.Args[%d] holds a NUL byte", i)
 		}
+	}
+	if err := c.Inherit.Validate(); err != nil {
+		return configError("Command.Inherit: %w", err)
+	}
+	if bad, ok := errors.AsType[*envscrub.PolicyError](envscrub.Policy{Set: c.Env}.Validate()); ok {
+		field := fmt.Sprintf("Command.Env[%d]", bad.Index)
+		if bad.Name != "" {
+			field += fmt.Sprintf(" (%q)", bad.Name)
+		}
+		return configError("%s: %w", field, bad.Err)
 	}
 	return nil
 }

@@ -43,12 +43,10 @@ func (a *Agent) CheckPrompt(blocks []acp.ContentBlock) error {
 			return configError("prompt block %d is of no type", i)
 		}
 		if !takes[t] {
-			e := &Error{
+			return &Error{
 				Kind: KindCapability, Step: StepPrompt,
 				Message: fmt.Sprintf("the agent does not take prompt block %d: %s content is not in its promptCapabilities", i, t),
 			}
-			a.describe(e)
-			return e
 		}
 	}
 	return nil

@@ -63,7 +63,8 @@ type Error struct {
 	// nil where it did not.
 	Code *int
 	Data json.RawMessage
-	// Exit is how the process ended; nil while it lives and where none was started.
+	// Exit is how the process ended, by itself or, after a start that failed, by our
+	// ending it; nil while it lives and where none was started.
 	Exit *Exit
 	// StderrTail is the end of what the process wrote to stderr, redacted;
 	// StderrTruncated says that something before it was cut off.
@@ -89,17 +90,21 @@ func (e *Error) Error() string { return string(e.Step) + ": " + e.Detail() }
 func (e *Error) Detail() string {
 	var b strings.Builder
 	b.WriteString(e.Message)
-	if e.Exit != nil {
+	switch e.Kind {
+	case KindConfig, KindCapability, KindCancelled:
+		return b.String() // the process has nothing to do with it
+	}
+	if e.Exit != nil && e.Exit.Rung == RungExit {
 		fmt.Fprintf(&b, "; the process ended with %s", e.Exit)
 	}
 	if last := lastLine(e.StderrTail); last != "" {
 		fmt.Fprintf(&b, "; its stderr ends with %q", last)
 	}
 	if len(e.Noise.First) > 0 {
-		fmt.Fprintf(&b, "; %d lines of its stdout were no ACP frames, the first %q", e.Noise.Lines, clip(e.Noise.First[0]))
+		fmt.Fprintf(&b, "; lines of its stdout that are no ACP frames: %d, the first %q", e.Noise.Lines, clip(e.Noise.First[0]))
 	}
 	switch e.Kind {
-	case KindExit, KindAuthRequired, KindAgent:
+	case KindExit, KindAuthRequired, KindAgent, KindStartupTimeout:
 		if len(e.WithheldEnv) > 0 {
 			fmt.Fprintf(&b, "; held back from its environment: %s", list(e.WithheldEnv))
 		}

@@ -1,29 +1,21 @@
 package client
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/coder/acp-go-sdk"
 )
 
-// exitWait is how long the end of a process is waited for once its stdout has ended:
-// the kernel closes the one a moment before it reports the other.
-const exitWait = 100 * time.Millisecond
-
 // failure says why a step failed that ended with err. ctx is the step's own. It
 // gathers what helps to understand it: how the process ended, the end of its stderr,
 // what it wrote that was no frame.
 func (a *Agent) failure(ctx context.Context, step Step, err error) *Error {
-	e, ok := errors.AsType[*Error](err)
-	if ok {
-		c := *e
+	var e *Error
+	if known, ok := errors.AsType[*Error](err); ok {
+		c := *known
 		e = &c
 	} else {
 		e = a.classify(ctx, step, err)
@@ -42,22 +34,19 @@ func (a *Agent) describe(e *Error) {
 	e.WithheldEnv, e.Command = a.WithheldEnv(), a.Command()
 }
 
+// classify gives the error of a call its kind.
 func (a *Agent) classify(ctx context.Context, step Step, err error) *Error {
-	if re, ok := errors.AsType[*acp.RequestError](err); ok {
-		return a.answered(step, re)
+	if answer, ok := errors.AsType[*acp.RequestError](err); ok {
+		return a.answered(step, answer)
 	}
 	e := &Error{Step: step, Err: err}
 	tooLarge, isTooLarge := errors.AsType[*TooLargeError](err)
 	echo, isEcho := errors.AsType[*EchoError](err)
-	closed, isClosed := errors.AsType[*ClosedError](err)
+	_, isClosed := errors.AsType[*ClosedError](err)
 	broken, isBroken := errors.AsType[*WriteError](err)
 	switch {
-	case errors.Is(context.Cause(ctx), errStartup) && errors.Is(err, context.DeadlineExceeded):
-		e.Kind = KindStartupTimeout
-		e.Message = fmt.Sprintf("no answer to %s within the startup deadline of %v", step, a.startTimeout())
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		e.Kind = ctxKind(ctx)
-		e.Message = context.Cause(ctx).Error()
+		e.Kind, e.Message = ctxKind(ctx), a.endedBy(ctx, step)
 	case isTooLarge:
 		e.Kind, e.Message = KindTooLarge, tooLarge.Error()
 	case isEcho:
@@ -65,22 +54,53 @@ func (a *Agent) classify(ctx context.Context, step Step, err error) *Error {
 		e.Message = echo.Error() + ": this is no ACP agent, or one that needs another argument to speak ACP"
 	case isClosed || isBroken:
 		a.awaitExit()
-		if exit := a.exit(); exit != nil {
-			e.Kind, e.Exit = KindExit, exit
-			e.Message = "the agent ended before it had answered"
-			break
+		e.Exit = a.exit()
+		switch {
+		case a.closing.Load():
+			e.Kind, e.Message = KindCancelled, errShutdown.Error()
+		case e.Exit != nil:
+			e.Kind, e.Message = KindExit, "the agent ended before it had answered"
+		case isClosed:
+			e.Kind, e.Message = KindTransport, "the agent closed its stdout before it had answered, and lives on"
+		default:
+			e.Kind, e.Message = KindTransport, broken.Error()
 		}
-		e.Kind = KindTransport
-		if isClosed {
-			e.Message = "the agent closed its stdout and lives on: " + closed.Error()
-		} else {
-			e.Message = "the agent does not take what is written to it: " + broken.Error()
-		}
+	case errors.Is(err, ErrTurnActive), errors.Is(err, ErrCallbackContext):
+		e.Kind, e.Message = KindConfig, a.redact.String(err.Error())
 	default:
 		e.Kind, e.Message = KindProtocol, a.redact.String(err.Error())
 	}
 	return e
 }
+
+// ctxKind is the kind of error for what the end of ctx has ended.
+func ctxKind(ctx context.Context) ErrorKind {
+	switch {
+	case errors.Is(context.Cause(ctx), errStartup):
+		return KindStartupTimeout
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return KindTimeout
+	}
+	return KindCancelled
+}
+
+// endedBy says that the end of ctx came before the answer to a step.
+func (a *Agent) endedBy(ctx context.Context, step Step) string {
+	text := "no answer to " + string(step)
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errStartup):
+		return fmt.Sprintf("%s within the startup deadline of %v", text, a.opts.StartTimeout)
+	case cause != ctx.Err():
+		return text + " when it was ended: " + a.redact.String(cause.Error())
+	case errors.Is(cause, context.DeadlineExceeded):
+		return text + " within the caller's deadline"
+	}
+	return text + " when it was cancelled"
+}
+
+// exitWait is how long the end of a process is waited for once its stdout has ended:
+// the kernel closes the one a moment before it reports the other.
+const exitWait = 250 * time.Millisecond
 
 // awaitExit waits, for a moment only, until the process has ended.
 func (a *Agent) awaitExit() {
@@ -92,62 +112,14 @@ func (a *Agent) awaitExit() {
 	}
 }
 
-// authRequired is the code of an agent that wants an authentication first.
-// See https://agentclientprotocol.com/protocol/authentication.
-const authRequired = -32000
-
-// answered is the failure of a step that the agent answered with an error.
-func (a *Agent) answered(step Step, re *acp.RequestError) *Error {
-	e := &Error{Kind: KindAgent, Step: step, Code: &re.Code, Message: a.redact.String(re.Message)}
-	if re.Data != nil {
-		if data, err := json.Marshal(re.Data); err == nil && !bytes.Equal(data, []byte("null")) {
-			e.Data = json.RawMessage(a.redact.String(string(data)))
-		}
+// exit returns how the process ended by itself, nil while it lives.
+func (a *Agent) exit() *Exit {
+	if !a.gone() {
+		return nil
 	}
-	// The cause is a copy: what the agent sent back may hold a secret.
-	e.Err = &acp.RequestError{Code: re.Code, Message: e.Message, Data: e.Data}
-	methods := a.authMethods(re)
-	// Agents use the code for other things too; what makes it this one is that
-	// there is something to authenticate with, or the word.
-	if re.Code == authRequired && (len(methods) > 0 || strings.Contains(strings.ToLower(re.Message), "auth")) {
-		e.Kind = KindAuthRequired
-		e.Message = fmt.Sprintf("the agent wants an authentication first (%s)", e.Message)
-		if len(methods) > 0 {
-			e.Message = fmt.Sprintf("the agent wants an authentication first; it offers %s (%s)", strings.Join(methods, ", "), a.redact.String(re.Message))
-		}
-	}
-	return e
+	e := newExit(a.proc.Exit(), RungExit)
+	return &e
 }
 
-// authMethods lists the ways to authenticate that the agent named in its answer to
-// initialize or in the error's data.
-func (a *Agent) authMethods(re *acp.RequestError) []string {
-	var ids []string
-	for _, m := range a.info.AuthMethods {
-		ids = append(ids, m.ID)
-	}
-	if data, err := json.Marshal(re.Data); err == nil {
-		var in struct {
-			AuthMethods json.RawMessage `json:"authMethods"`
-		}
-		if json.Unmarshal(data, &in) == nil {
-			for _, m := range readAuthMethods(in.AuthMethods) {
-				if !slices.Contains(ids, m.ID) {
-					ids = append(ids, m.ID)
-				}
-			}
-		}
-	}
-	return ids
-}
-
-// abort closes the agent after a failed start and adds to e what only its end told.
-// It takes the ladder like any other end: what the agent still has to write, it may.
-func (a *Agent) abort(e *Error) *Error {
-	report := a.Close()
-	if e.Exit != nil {
-		e.Exit = &report.Exit
-	}
-	a.describe(e)
-	return e
-}
+// quote makes what the agent sent fit for an error's message.
+func (a *Agent) quote(raw []byte) string { return clip(a.redact.String(string(raw))) }

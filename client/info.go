@@ -32,8 +32,8 @@ type AuthMethod struct {
 }
 
 // readInfo reads the answer to initialize. Only the version must be right; of the
-// rest whatever can be read counts.
-func readInfo(raw json.RawMessage) (Info, error) {
+// rest whatever can be read counts. quote makes what the agent sent fit for an error.
+func readInfo(raw json.RawMessage, quote func([]byte) string) (Info, error) {
 	var answer struct {
 		ProtocolVersion   json.RawMessage
 		AgentInfo         json.RawMessage
@@ -41,13 +41,13 @@ func readInfo(raw json.RawMessage) (Info, error) {
 		AuthMethods       json.RawMessage
 	}
 	if err := json.Unmarshal(raw, &answer); err != nil {
-		return Info{}, &Error{Kind: KindProtocol, Message: fmt.Sprintf("the answer is no object: %s", clip(string(raw)))}
+		return Info{}, &Error{Kind: KindProtocol, Message: "the answer is no object: " + quote(raw)}
 	}
 	var version float64
 	if json.Unmarshal(answer.ProtocolVersion, &version) != nil || version != acp.ProtocolVersionNumber {
 		theirs := "none"
 		if len(answer.ProtocolVersion) > 0 {
-			theirs = clip(string(answer.ProtocolVersion))
+			theirs = quote(answer.ProtocolVersion)
 		}
 		return Info{}, &Error{
 			Kind:    KindVersion,
@@ -69,8 +69,11 @@ func readInfo(raw json.RawMessage) (Info, error) {
 	json.Unmarshal(prompt["embeddedContext"], &info.Prompt.EmbeddedContext)
 	var session map[string]json.RawMessage
 	json.Unmarshal(capabilities["sessionCapabilities"], &session)
-	var closing map[string]json.RawMessage
-	info.canClose = json.Unmarshal(session["close"], &closing) == nil && closing != nil
+	switch string(session["close"]) {
+	case "", "null", "false":
+	default: // an object, by the schema
+		info.canClose = true
+	}
 	return info, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/errand-acp/errand/permission"
@@ -27,9 +28,10 @@ type Options struct {
 	Sweep SweepMode
 
 	// Permission answers the agent's permission requests; nil means
-	// permission.Reject. OnPermission, if set, is told every answer once it is
-	// decided, with secrets replaced. It may be called from several goroutines.
-	Permission   permission.Policy
+	// permission.Reject.
+	Permission permission.Policy
+	// OnPermission, if set, is told every answer once it is decided, with secrets
+	// replaced. It may be called from several goroutines.
 	OnPermission func(permission.Record)
 
 	// Observe, if set, sees every session update in wire order on the connection's
@@ -73,6 +75,14 @@ func (o *Options) validate() error {
 		if f.value < 0 {
 			return configError("%s is negative: %d", f.name, f.value)
 		}
+	}
+	switch o.Sweep {
+	case "", SweepRun, SweepGroup:
+	default:
+		return configError("Sweep: %q is neither %q nor %q", o.Sweep, SweepRun, SweepGroup)
+	}
+	if strings.ContainsAny(o.RunID, ":\x00") {
+		return configError("RunID: %q holds a colon or a NUL byte", o.RunID)
 	}
 	return o.Graces.Validate()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/coder/acp-go-sdk"
@@ -30,9 +29,9 @@ type Session struct {
 	dir   string
 	raw   json.RawMessage
 
-	mu     sync.Mutex // guards what is below
+	mu     sync.Mutex // guards what is below it
 	turn   *turn      // the open one, nil between turns
-	silent bool       // a turn was cancelled and never answered
+	silent bool       // the last turn was cancelled and never answered
 	closed bool
 }
 
@@ -42,9 +41,9 @@ type turn struct {
 	done   chan struct{} // closed when Prompt has its answer or gave up
 }
 
-// NewSession makes a session. It is bounded by what Start left of the startup
-// deadline, as long as there is no session yet. An error is a *Error that names the
-// step; the agent is not closed by it.
+// NewSession makes a session. As long as there is none yet it is bounded by what the
+// start has left of Options.StartTimeout. An error is a *Error that names the step; the
+// agent is not closed by it.
 // See https://agentclientprotocol.com/protocol/session-setup#creating-a-session.
 func (a *Agent) NewSession(ctx context.Context, o *SessionOptions) (*Session, error) {
 	if o == nil {
@@ -57,20 +56,18 @@ func (a *Agent) NewSession(ctx context.Context, o *SessionOptions) (*Session, er
 			return nil, err
 		}
 	}
-	ctx, cancel := a.sessionContext(ctx)
-	defer cancel()
+	ctx, done := a.startContext(ctx)
+	defer done()
 	s := &Session{agent: a, dir: dir}
 	_, err := a.conn.call(ctx, acp.AgentMethodSessionNew, acp.NewSessionRequest{Cwd: dir, McpServers: []acp.McpServer{}}, func(result []byte, err error) {
 		// On the reader: a request or update for the session may be the next frame.
-		if err == nil {
-			a.adopt(s, result)
-		}
-		if s.id != "" && o.OnReply != nil {
+		if err == nil && a.adopt(s, result) && o.OnReply != nil {
+			defer a.conn.wire.Contain()
 			o.OnReply(string(s.id), s.raw)
 		}
 	})
 	if err == nil && s.id == "" {
-		err = &Error{Kind: KindProtocol, Message: fmt.Sprintf("the answer holds no session id: %s", clip(string(s.raw)))}
+		err = &Error{Kind: KindProtocol, Message: "the answer holds no session id: " + a.quote(s.raw)}
 	}
 	if err != nil {
 		return nil, a.failure(ctx, StepNewSession, err)
@@ -78,32 +75,21 @@ func (a *Agent) NewSession(ctx context.Context, o *SessionOptions) (*Session, er
 	return s, nil
 }
 
-// adopt takes the answer to session/new.
-func (a *Agent) adopt(s *Session, result []byte) {
-	s.raw = append(json.RawMessage{}, result...)
+// adopt takes the answer to session/new and reports whether there is a session in it.
+func (a *Agent) adopt(s *Session, result []byte) bool {
+	s.raw = result
 	var answer struct {
 		SessionID json.RawMessage `json:"sessionId"`
 	}
 	json.Unmarshal(result, &answer)
 	if json.Unmarshal(answer.SessionID, &s.id) != nil || s.id == "" {
-		s.id = ""
-		return
+		return false
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.sessions[s.id] = s
 	a.started = true
-}
-
-// sessionContext bounds the first session by what is left of the startup deadline.
-func (a *Agent) sessionContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	a.mu.Lock()
-	started := a.started
-	a.mu.Unlock()
-	if started {
-		return context.WithCancel(ctx)
-	}
-	return a.startContext(ctx, a.startLeft)
+	return true
 }
 
 // ID is the agent's name for the session. It is no credential.
@@ -157,41 +143,56 @@ func (s *Session) Prompt(ctx context.Context, blocks []acp.ContentBlock, o *Prom
 	if err := s.agent.CheckPrompt(blocks); err != nil {
 		return Answer{}, err
 	}
-	turnCtx, t, err := s.begin(ctx)
+	ctx, t, err := s.begin(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
-	reply, err := s.agent.conn.prompt(turnCtx, acp.PromptRequest{SessionId: s.id, Prompt: blocks}, o.OnReply)
+	conn := s.agent.conn
+	reply, err := conn.prompt(ctx, acp.PromptRequest{SessionId: s.id, Prompt: blocks}, func() {
+		if o.OnReply != nil {
+			defer conn.wire.Contain()
+			o.OnReply()
+		}
+	})
 	answer := readAnswer(reply.raw)
 	answer.Cancelled, answer.Sent = reply.cancelled, reply.sent
-	s.end(t, err != nil && reply.cancelled && !isAnswer(err))
-	if err != nil {
-		return answer, s.agent.failure(turnCtx, StepPrompt, err)
+	if err == nil {
+		s.end(t, false)
+		return answer, nil
 	}
-	return answer, nil
+	e := s.agent.failure(ctx, StepPrompt, err)
+	silent := reply.cancelled && ctx.Err() != nil && errors.Is(err, ctx.Err())
+	if silent {
+		e.Message += ", nor after session/cancel"
+	}
+	s.end(t, silent)
+	return answer, e
 }
 
-// isAnswer reports whether err is the agent's own.
-func isAnswer(err error) bool {
-	_, ok := errors.AsType[*acp.RequestError](err)
-	return ok
-}
-
+// begin opens a turn. Its context ends with ctx, or by the turn's cancel.
 func (s *Session) begin(ctx context.Context) (context.Context, *turn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.turn != nil {
-		return nil, nil, &Error{Kind: KindConfig, Step: StepPrompt, Message: ErrTurnActive.Error(), Err: ErrTurnActive}
+	refuse := func(err error) error {
+		return &Error{Kind: KindConfig, Step: StepPrompt, Message: err.Error(), Err: err}
+	}
+	switch {
+	case s.closed:
+		return nil, nil, refuse(errSessionClosed)
+	case s.turn != nil:
+		return nil, nil, refuse(ErrTurnActive)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	s.turn = &turn{cancel: cancel, done: make(chan struct{})}
 	return ctx, s.turn, nil
 }
 
+// end makes room for the next turn. silent says that a cancel went unanswered.
 func (s *Session) end(t *turn, silent bool) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.turn, s.silent = nil, silent
+	s.mu.Unlock()
+	t.cancel(nil)
 	close(t.done)
 }
 
@@ -216,24 +217,39 @@ func (s *Session) unanswered() bool {
 	return s.silent
 }
 
-// Close asks the agent to let go of the session, where it advertises that it can;
-// elsewhere it does nothing. Agent.Close does it too.
+// errSessionClosed ends the turn of a session that is closed, and refuses the next.
+var errSessionClosed = errors.New("the session was closed")
+
+// Close ends an open turn as Cancel does, waits for that, and asks the agent to let go
+// of the session, where it advertises that it can; elsewhere it does nothing. ctx bounds
+// it. There is no prompt after it. Agent.Close does it too.
 // See https://agentclientprotocol.com/protocol/session-setup#closing-active-sessions.
 func (s *Session) Close(ctx context.Context) error {
-	s.mu.Lock()
-	closed := s.closed
-	s.closed = true
-	s.mu.Unlock()
-	if closed || !s.agent.info.canClose {
+	a := s.agent
+	if !a.info.canClose {
 		return nil
 	}
-	_, err := s.agent.conn.CloseSession(ctx, acp.CloseSessionRequest{SessionId: s.id})
-	if err != nil {
-		return s.agent.failure(ctx, StepShutdown, err)
+	s.mu.Lock()
+	t, closed := s.turn, s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if closed {
+		return nil
 	}
-	s.agent.mu.Lock()
-	delete(s.agent.sessions, s.id)
-	s.agent.mu.Unlock()
+	if t != nil {
+		t.cancel(errSessionClosed)
+		select {
+		case <-t.done:
+		case <-ctx.Done():
+		}
+	}
+	_, err := a.conn.CloseSession(ctx, acp.CloseSessionRequest{SessionId: s.id})
+	a.mu.Lock()
+	delete(a.sessions, s.id)
+	a.mu.Unlock()
+	if err != nil {
+		return a.failure(ctx, StepShutdown, err)
+	}
 	return nil
 }
 

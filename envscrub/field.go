@@ -3,11 +3,11 @@ package envscrub
 import "strings"
 
 // findField returns the value of the first field that says credential: of a connection
-// string (AccountKey=…;), a query (&sig=…), an option (--password=…), JSON, YAML, a
-// header line. Or "".
+// string (AccountKey=…;), a query (&sig=…), an option (--password=…), JSON, YAML, XML, a
+// header line, a .netrc. Or "".
 func findField(v string) string {
 	for i := range len(v) {
-		if v[i] != '=' && v[i] != ':' {
+		if strings.IndexByte("=: >", v[i]) < 0 {
 			continue
 		}
 		if value := fieldAt(v, i); value != "" {
@@ -24,7 +24,11 @@ func fieldAt(v string, i int) string {
 		return ""
 	}
 	need := fieldNeeds(name)
-	if need == 0 || v[i] == ':' && !quoted && need != header && !lineStart(v[:start]) {
+	switch {
+	case need == 0,
+		v[i] == ':' && !quoted && need != header && !lineStart(v[:start]) && !strings.HasPrefix(strings.ToLower(name), "x-"),
+		v[i] == ' ' && !option(name, v[i+1:]),
+		v[i] == '>' && !strings.HasSuffix(v[:start], "<"):
 		return ""
 	}
 	rest := strings.TrimLeft(v[i+1:], " \t")
@@ -32,7 +36,9 @@ func fieldAt(v string, i int) string {
 	if need == header {
 		value = headerValue(rest)
 	}
-	if placeholder(value) || setting(value) || len(value) <= 3 && all(value, digit) {
+	switch {
+	case placeholder(value), setting(value), isPath(value), len(value) <= 3 && all(value, digit),
+		strings.HasPrefix(value, "id="): // docker build --secret id=…
 		return ""
 	}
 	switch need {
@@ -45,7 +51,7 @@ func fieldAt(v string, i int) string {
 			return ""
 		}
 	case pair:
-		if !quoted && !strings.Contains(v, ";") || isPath(value) {
+		if !quoted && !strings.Contains(v, ";") && !strings.HasSuffix(v[:start], "?") && !strings.HasSuffix(v[:start], "&") {
 			return ""
 		}
 	}
@@ -71,7 +77,7 @@ var (
 		"key": opaqueOnly, "sig": opaqueOnly, "signature": opaqueOnly, "code": opaqueOnly, "sessionid": opaqueOnly, "psk": opaqueOnly,
 		"accesskeyid": opaqueOnly, "awsaccesskeyid": opaqueOnly, "xamzsignature": opaqueOnly, "xgoogsignature": opaqueOnly,
 		"auth": coded, "authorization": header, "proxyauthorization": header, "cookie": header, "setcookie": header,
-		"xhoneycombteam": anything,
+		"xhoneycombteam": anything, "xauth": anything, "xcustomauth": anything, "instrumentationkey": anything,
 	}
 	fieldEndings = []struct {
 		text string
@@ -100,6 +106,12 @@ func fieldNeeds(name string) need {
 
 var fieldSqueeze = strings.NewReplacer("-", "", "_", "", ".", "")
 
+// option reports whether a name is an option whose value follows it as a word of its
+// own: --password hunter2.
+func option(name, rest string) bool {
+	return strings.HasPrefix(name, "--") && !strings.HasPrefix(name, "--no-") && !strings.HasPrefix(rest, "-")
+}
+
 // fieldName returns the name at the end of s, where it begins and whether it is quoted.
 func fieldName(s string) (name string, start int, quoted bool) {
 	s = strings.TrimRight(s, " \t")
@@ -121,7 +133,7 @@ func fieldValue(s string) string {
 		value, _, _ := strings.Cut(s[1:], s[:1])
 		return strings.TrimRight(value, `\`)
 	}
-	if i := strings.IndexAny(s, " \t\r\n;&,\"'}])"); i >= 0 {
+	if i := strings.IndexAny(s, " \t\r\n;&,\"'}])<"); i >= 0 {
 		s = s[:i]
 	}
 	return s

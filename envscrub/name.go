@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // nameRule returns the rule by which a variable's name says credential, or "". The
@@ -23,16 +24,13 @@ func nameRule(name, value string) string {
 		return ruleKnown
 	}
 	ws := split(name)
-	about := len(ws) > 0 && aboutWord(ws[significant(ws)-1])
 	for hit := range hits(ws) {
 		switch {
 		case setting(value), hit.t.unless != nil && hit.t.unless(value):
 			continue
 		case hasAny(ws[:hit.at], flagWords) && (value == "0" || value == "1"):
 			continue
-		case hit.counts(ws) && !opaque(value):
-			continue
-		case (hit.t.weak || about && hit.end < significant(ws)) && !opaque(value):
+		case (hit.t.weak || hit.about(ws) || hit.counts(ws)) && !opaque(value):
 			continue
 		}
 		return hit.t.rule
@@ -44,6 +42,17 @@ func nameRule(name, value string) string {
 type hit struct {
 	t       *term
 	at, end int // the words [at, end)
+	// rest is what follows the term in its word.
+	rest string
+}
+
+// about reports whether the name goes on to speak about the credential and ends with
+// that: TOKEN_EXPIRY_SECONDS, PASSWORD_MIN_LENGTH, SECRET_NAME, TOKENTTL.
+func (h hit) about(ws []string) bool {
+	if n := significant(ws); h.end < n {
+		return aboutWord(ws[n-1])
+	}
+	return aboutWord(h.rest)
 }
 
 // counts reports whether the hit speaks of a number of things: MAX_OUTPUT_TOKENS.
@@ -60,13 +69,13 @@ func hits(ws []string) func(yield func(hit) bool) {
 	return func(yield func(hit) bool) {
 		for i := 0; i < len(ws); {
 			if t, n := phraseAt(ws, i); t != nil && (!t.last || i+n >= end) {
-				if t.rule != "" && !yield(hit{t, i, i + n}) {
+				if t.rule != "" && !yield(hit{t, i, i + n, ""}) {
 					return
 				}
 				i += n
 				continue
 			}
-			if t := partOf(ws[i], i >= end-1); t != nil && !yield(hit{t, i, i + 1}) {
+			if t, rest := partOf(ws[i], i >= end-1); t != nil && !yield(hit{t, i, i + 1, rest}) {
 				return
 			}
 			i++
@@ -99,22 +108,24 @@ func hasWords(ws, want []string) bool {
 }
 
 // partOf returns the term that a word holds (GITHUBTOKEN) or, as the name's last,
-// ends in (DBPASS).
-func partOf(word string, last bool) *term {
+// ends in (DBPASS), and what follows the term in the word.
+func partOf(word string, last bool) (t *term, rest string) {
 	for i := range parts {
-		if p := &parts[i]; strings.Contains(word, p.text) && strings.Contains(withoutSounds(word), p.text) {
-			return p.term
+		if p := &parts[i]; strings.Contains(word, p.text) {
+			if _, rest, ok := strings.Cut(withoutSounds(word), p.text); ok {
+				return p.term, rest
+			}
 		}
 	}
 	if word = base(word); !last || soundsLike[word] {
-		return nil
+		return nil, ""
 	}
 	for i := range endings {
 		if p := &endings[i]; strings.HasSuffix(word, p.text) {
-			return p.term
+			return p.term, ""
 		}
 	}
-	return nil
+	return nil, ""
 }
 
 // withoutSounds takes out of a word what only sounds like a credential: the KEY of
@@ -141,8 +152,7 @@ func significant(ws []string) int {
 	return n
 }
 
-// aboutWord reports whether a name that ends in the word speaks about a credential
-// and does not hold it: TOKEN_EXPIRY_SECONDS, PASSWORD_MIN_LENGTH, SECRET_NAME.
+// aboutWord reports whether w is one of aboutWords or the plural of one.
 func aboutWord(w string) bool {
 	w = base(w)
 	return aboutWords[w] || aboutWords[strings.TrimSuffix(w, "S")]
@@ -161,24 +171,30 @@ func base(word string) string {
 // or digit, and at the humps of camel case (openaiApiKey, AWSSecretKey). A word of
 // digits alone says nothing and is left out.
 func split(name string) []string {
-	var ws []string
-	rs := []rune(name)
+	ws := make([]string, 0, 8)
 	start := 0
 	flush := func(end int) {
-		if w := strings.ToUpper(string(rs[start:end])); base(w) != "" {
-			ws = append(ws, w)
+		if w := name[start:end]; base(w) != "" {
+			ws = append(ws, strings.ToUpper(w))
 		}
 		start = end
 	}
-	for i, r := range rs {
+	var before rune
+	for i := 0; i < len(name); {
+		r, size := utf8.DecodeRuneInString(name[i:])
 		switch {
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
 			flush(i)
-			start = i + 1
-		case unicode.IsUpper(r) && i > start && (!unicode.IsUpper(rs[i-1]) || i+1 < len(rs) && unicode.IsLower(rs[i+1])):
-			flush(i)
+			start = i + size
+		case i > start && unicode.IsUpper(r):
+			after, _ := utf8.DecodeRuneInString(name[i+size:])
+			if !unicode.IsUpper(before) || unicode.IsLower(after) {
+				flush(i)
+			}
 		}
+		before = r
+		i += size
 	}
-	flush(len(rs))
+	flush(len(name))
 	return ws
 }

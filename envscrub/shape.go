@@ -18,7 +18,7 @@ func isScheme(v string) bool { return schemes[strings.ToLower(v)] }
 
 var schemes = set(`basic bearer digest ntlm negotiate kerberos gssapi krb5 oauth oauth2 oidc saml ldap jwt token apikey api-key
 	password passwd publickey certificate cert mtls tls x509 netrc htpasswd pam trust peer ident md5 plain login cram-md5
-	scram scram-sha-1 scram-sha-256 scram-sha-512 mysql_native_password caching_sha2_password anonymous local default auto
+	scram scram-sha-1 scram-sha-256 scram-sha-512 mysql_native_password caching_sha2_password anonymous local default auto need want
 	github google gitlab azure aws iam`)
 
 // isPath reports whether a value is the path of a file or directory.

@@ -32,7 +32,7 @@ var tokenForms = []tokenForm{
 	{"github_pat_", 16, wordChar, nil},
 	{"glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- gloas- glsoat- glffct- glwt- GR1348941", 14, dottedChar, nil},
 	{"ATATT3 ATCTT3 ATBB ATSTT", 20, base64Char, mixed},
-	{"npm_", 24, alnum, nil},
+	{"npm_", 20, alnum, nil},
 	{"pypi-AgE pypi-AgN", 16, wordChar, nil},
 	{"rubygems_", 32, hexDigit, nil},
 	{"cio", 32, alnum, mixed},
@@ -93,7 +93,7 @@ var tokenForms = []tokenForm{
 	{"SK", 32, hexDigit, func(tail string) bool { return len(tail) == 32 }},
 	{"key-", 32, hexDigit, nil},
 	{"xkeysib- xsmtpsib-", 32, wordChar, nil},
-	{"re_", 24, wordChar, func(tail string) bool { return len(tail) > 9 && tail[8] == '_' && camel(tail) }},
+	{"re_", 18, wordChar, longRun},
 	{"md-", 20, wordChar, func(tail string) bool { return len(tail) == 22 && camel(tail) }},
 	{"sk.eyJ", 40, dottedChar, nil},
 	{"pat", 70, dottedChar, func(tail string) bool { return tail[14] == '.' }},
@@ -107,6 +107,10 @@ var tokenForms = []tokenForm{
 	{"EAA", 60, alnum, camel},
 	{"AAAAAAAAAAAAAAAAAAAAA", 30, func(c byte) bool { return alnum(c) || c == '%' }, percent},
 	{"sdk-", 36, wordChar, isUUID},
+	{"pat-na1- pat-eu1-", 30, wordChar, nil},
+	{"claim- rnd_", 20, alnum, mixed},
+	// Hashes of passwords, as htpasswd and crypt make them.
+	{"$apr1$ $2a$ $2b$ $2y$ $5$ $6$ $y$ $argon2i$ $argon2id$", 20, func(c byte) bool { return base64Char(c) || c == '$' || c == ',' }, nil},
 	{"AQVN y0_ t1.", 36, dottedChar, camel},
 	{"eyJ", 12, dottedChar, isJWT},
 }
@@ -127,14 +131,14 @@ type tokenPrefix struct {
 }
 
 // longRun reports whether a tail has a piece that no word is: very long, or long with a
-// digit or in mixed case.
+// digit or in mixed case; or a number longer than a date at its end.
 func longRun(tail string) bool {
 	for run := range strings.FieldsFuncSeq(tail, func(r rune) bool { return r == '-' || r == '_' }) {
 		if len(run) >= 24 || len(run) >= 12 && mixed(run) || len(run) >= 20 && strings.ToLower(run) != run {
 			return true
 		}
 	}
-	return false
+	return len(tail)-len(strings.TrimRight(tail, "0123456789")) >= 10
 }
 
 // camel reports whether a tail has letters of both cases and a digit.

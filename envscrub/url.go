@@ -95,24 +95,24 @@ func cutUserinfo(s string, from int) (userinfo, bool) {
 	return userinfo{user, password, from + len(user)}, true
 }
 
-// bareUserinfo reads user:password@host:port and user:password@tcp(host) where the
-// value is nothing else. Without a port it could be mailto:, npm: or an image's digest.
+// bareUserinfo reads user:password@host:port, user:password@tcp(host) and Oracle's
+// user/password@host:port where the value is nothing else. Without a port it could be
+// mailto:, npm: or the reference of an image or action.
 func bareUserinfo(v string) (userinfo, bool) {
 	at := strings.LastIndexByte(v, '@')
-	if at < 0 {
+	sep := strings.IndexAny(v, ":/")
+	if at < 0 || sep < 0 || sep >= at || isPath(v) || strings.ContainsAny(v, " \t\n\"'") {
 		return userinfo{}, false
 	}
-	user, password, ok := strings.Cut(v[:at], ":")
-	if !ok || user == "" && password == "" || strings.ContainsAny(user, "/ \t\n=,;'\"{") || strings.ContainsAny(password, " \t\n") || placeholder(password) {
-		return userinfo{}, false
-	}
+	u := userinfo{v[:sep], v[sep+1 : at], sep}
 	host := v[at+1:]
-	if !strings.HasPrefix(host, "tcp(") && !strings.HasPrefix(host, "unix(") && !strings.HasPrefix(host, "(") {
-		host, _, _ = strings.Cut(host, "/")
-		name, port, ok := strings.Cut(host, ":")
-		if !ok || port == "" || !all(port, digit) || !all(name, func(c byte) bool { return alnum(c) || c == '.' || c == '-' }) {
-			return userinfo{}, false
-		}
-	}
-	return userinfo{user, password, len(user)}, true
+	dialled := strings.HasPrefix(host, "tcp(") || strings.HasPrefix(host, "unix(") || strings.HasPrefix(host, "(")
+	return u, (dialled || hasPort(host)) && !placeholder(u.password) && !strings.ContainsAny(u.user, "=,;{")
+}
+
+// hasPort reports whether s is host:port, with a path or without.
+func hasPort(s string) bool {
+	s, _, _ = strings.Cut(strings.TrimPrefix(s, "//"), "/")
+	host, port, ok := strings.Cut(s, ":")
+	return ok && port != "" && all(port, digit) && all(host, func(c byte) bool { return alnum(c) || c == '.' || c == '-' })
 }

@@ -49,7 +49,7 @@ func findPlain(v string) (rule, part string) {
 
 // privateMarks stand in private keys and nowhere else.
 var privateMarks = []string{
-	"PRIVATE KEY-----", "PRIVATE KEY BLOCK-----", "PuTTY-User-Key-File-", "AGE-SECRET-KEY-1", "AGE-PLUGIN-",
+	"PuTTY-User-Key-File-", "AGE-SECRET-KEY-1", "AGE-PLUGIN-",
 	"b3BlbnNzaC1rZXktdjE", // the body of an OpenSSH key, without its armour
 }
 
@@ -59,16 +59,17 @@ func isPrivateKey(v string) bool {
 			return true
 		}
 	}
-	return derTag(v) == derInteger
+	_, armour, ok := strings.Cut(v, "-----BEGIN ")
+	return ok && strings.Contains(armour, "PRIVATE KEY") || derTag(v) == derInteger
 }
 
 // hooks are the addresses of services whose URL is all that a caller needs.
 var hooks = strings.Fields(`hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/
 	discord.com/api/webhooks/ discordapp.com/api/webhooks/ .webhook.office.com/ outlook.office.com/webhook/
-	chat.googleapis.com/v1/spaces/ hooks.zapier.com/hooks/ maker.ifttt.com/trigger/ hook.integromat.com/ .make.com/
+	outlook.office365.com/webhook/ api.telegram.org/bot	chat.googleapis.com/v1/spaces/ hooks.zapier.com/hooks/ maker.ifttt.com/trigger/ hook.integromat.com/ hook.eu1.make.com/ hook.eu2.make.com/ hook.us1.make.com/ hook.us2.make.com/
 	open.feishu.cn/open-apis/bot/ open.larksuite.com/open-apis/bot/ oapi.dingtalk.com/robot/send qyapi.weixin.qq.com/cgi-bin/webhook/
 	api.netlify.com/build_hooks/ api.render.com/deploy/ api.vercel.com/v1/integrations/deploy/ hc-ping.com/
-	uptime.betterstack.com/api/v1/heartbeat/ events.pagerduty.com/integration/ .webhook.site/ logic.azure.com/workflows/`)
+	uptime.betterstack.com/api/v1/heartbeat/ events.pagerduty.com/integration/ webhook.site/ logic.azure.com/workflows/`)
 
 func isWebhook(v string) bool {
 	if !strings.Contains(v, "://") {
@@ -117,13 +118,19 @@ var credentialFiles = set(`id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25
 	.aws/credentials .kube/config .docker/config.json .cargo/credentials .cargo/credentials.toml .gem/credentials
 	gh/hosts.yml .dockercfg .s3cfg .boto credentials.db`)
 
-var credentialTypes = set(".p12 .pfx .kdbx .keytab .ppk")
+var credentialTypes = set(".p12 .pfx .kdbx .keytab .ppk .key")
+
+// sshFiles are what is no key in ~/.ssh.
+var sshFiles = set("config known_hosts authorized_keys environment rc")
 
 func isCredentialFile(v string) bool {
 	v = strings.ReplaceAll(v, `\`, "/")
 	dir, file := path.Split(v)
 	if dir == "" || strings.ContainsAny(v, " :;\n") && !isPath(v) || strings.Contains(v[min(2, len(v)):], ":") {
 		return false
+	}
+	if path.Base(dir) == ".ssh" {
+		return file != "" && !sshFiles[file] && path.Ext(file) != ".pub"
 	}
 	return credentialFiles[file] || credentialFiles[path.Base(dir)+"/"+file] || credentialTypes[path.Ext(file)]
 }

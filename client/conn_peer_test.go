@@ -15,11 +15,11 @@ import (
 	"github.com/coder/acp-go-sdk"
 )
 
-// patience bounds every wait of these tests: longer means a hang.
-const patience = 10 * time.Second
+// connPatience bounds every wait of these tests: longer means a hang.
+const connPatience = 10 * time.Second
 
-// peer is an agent that a test plays by hand, over real pipes.
-type peer struct {
+// connPeer is an agent that a test plays by hand, over real pipes.
+type connPeer struct {
 	t   testing.TB
 	out *os.File      // what it writes
 	in  *bufio.Reader // what it reads
@@ -28,7 +28,7 @@ type peer struct {
 	fromPeer, toPeer *os.File
 }
 
-func newPeer(t testing.TB) *peer {
+func newConnPeer(t testing.TB) *connPeer {
 	t.Helper()
 	fromPeer, out, err := os.Pipe()
 	if err != nil {
@@ -38,7 +38,7 @@ func newPeer(t testing.TB) *peer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &peer{t: t, out: out, in: bufio.NewReaderSize(in, 1<<20), raw: in, fromPeer: fromPeer, toPeer: toPeer}
+	p := &connPeer{t: t, out: out, in: bufio.NewReaderSize(in, 1<<20), raw: in, fromPeer: fromPeer, toPeer: toPeer}
 	t.Cleanup(func() {
 		for _, f := range []*os.File{out, in, toPeer, fromPeer} {
 			f.Close()
@@ -48,7 +48,7 @@ func newPeer(t testing.TB) *peer {
 }
 
 // dial starts a connection to the peer that ends with the test.
-func (p *peer) dial(c acp.Client, o *ConnOptions) *Conn {
+func (p *connPeer) dial(c acp.Client, o *ConnOptions) *Conn {
 	p.t.Helper()
 	conn := NewConn(c, p.toPeer, p.fromPeer, o)
 	p.t.Cleanup(func() {
@@ -56,21 +56,21 @@ func (p *peer) dial(c acp.Client, o *ConnOptions) *Conn {
 		p.out.Close()
 		p.raw.Close()
 		p.toPeer.Close()
-		wait(p.t, conn.Done(), "the end of the connection")
+		awaitClosed(p.t, conn.Done(), "the end of the connection")
 	})
 	return conn
 }
 
 // send writes lines, each with a newline.
-func (p *peer) send(format string, args ...any) {
+func (p *connPeer) send(format string, args ...any) {
 	p.t.Helper()
 	if _, err := fmt.Fprintf(p.out, format+"\n", args...); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-// frame is one frame as the peer reads it.
-type frame struct {
+// peerFrame is one frame as the peer reads it.
+type peerFrame struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
@@ -79,14 +79,14 @@ type frame struct {
 }
 
 // read reads one frame.
-func (p *peer) read() frame {
+func (p *connPeer) read() peerFrame {
 	p.t.Helper()
-	p.raw.SetReadDeadline(time.Now().Add(patience))
+	p.raw.SetReadDeadline(time.Now().Add(connPatience))
 	line, err := p.in.ReadString('\n')
 	if err != nil {
 		p.t.Fatalf("the peer reads: %v", err)
 	}
-	var f frame
+	var f peerFrame
 	if err := json.Unmarshal([]byte(line), &f); err != nil {
 		p.t.Fatalf("the peer reads %q: %v", line, err)
 	}
@@ -94,7 +94,7 @@ func (p *peer) read() frame {
 }
 
 // expect reads one frame and fails unless it has that method.
-func (p *peer) expect(method string) frame {
+func (p *connPeer) expect(method string) peerFrame {
 	p.t.Helper()
 	f := p.read()
 	if f.Method != method {
@@ -104,7 +104,7 @@ func (p *peer) expect(method string) frame {
 }
 
 // silent fails if there is anything to read.
-func (p *peer) silent(d time.Duration) {
+func (p *connPeer) silent(d time.Duration) {
 	p.t.Helper()
 	p.raw.SetReadDeadline(time.Now().Add(d))
 	if line, err := p.in.ReadString('\n'); err == nil {
@@ -112,13 +112,13 @@ func (p *peer) silent(d time.Duration) {
 	}
 }
 
-func (p *peer) reply(f frame, result string) {
+func (p *connPeer) reply(f peerFrame, result string) {
 	p.t.Helper()
 	p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, f.ID, result)
 }
 
 // chunk writes a chunk of the agent's message.
-func (p *peer) chunk(session, text string) {
+func (p *connPeer) chunk(session, text string) {
 	p.t.Helper()
 	p.send("%s", chunkLine(session, text))
 }
@@ -128,12 +128,12 @@ func chunkLine(session, text string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%q,"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%s}}}}`, session, quoted)
 }
 
-func wait(t testing.TB, c <-chan struct{}, what string) {
+func awaitClosed(t testing.TB, c <-chan struct{}, what string) {
 	t.Helper()
 	select {
 	case <-c:
-	case <-time.After(patience):
-		t.Fatalf("no %s after %v", what, patience)
+	case <-time.After(connPatience):
+		t.Fatalf("no %s after %v", what, connPatience)
 	}
 }
 
@@ -152,24 +152,24 @@ type outcome[T any] struct {
 	err error
 }
 
-func get[T any](t testing.TB, c <-chan outcome[T]) (T, error) {
+func await[T any](t testing.TB, c <-chan outcome[T]) (T, error) {
 	t.Helper()
 	select {
 	case o := <-c:
 		return o.v, o.err
-	case <-time.After(patience):
-		t.Fatalf("nothing after %v", patience)
+	case <-time.After(connPatience):
+		t.Fatalf("nothing after %v", connPatience)
 		panic("unreachable")
 	}
 }
 
-// text collects what agent_message_chunks say.
-type text struct {
+// connText collects what agent_message_chunks say.
+type connText struct {
 	mu sync.Mutex
 	b  strings.Builder
 }
 
-func (x *text) add(_ context.Context, n acp.SessionNotification) error {
+func (x *connText) add(_ context.Context, n acp.SessionNotification) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if c := n.Update.AgentMessageChunk; c != nil && c.Content.Text != nil {
@@ -178,7 +178,7 @@ func (x *text) add(_ context.Context, n acp.SessionNotification) error {
 	return nil
 }
 
-func (x *text) String() string {
+func (x *connText) String() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.b.String()

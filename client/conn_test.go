@@ -9,8 +9,8 @@ import (
 )
 
 func TestConnTurn(t *testing.T) {
-	p := newPeer(t)
-	var got text
+	p := newConnPeer(t)
+	var got connText
 	conn := p.dial(&Handlers{
 		OnSessionUpdate: got.add,
 		OnRequestPermission: func(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
@@ -27,7 +27,7 @@ func TestConnTurn(t *testing.T) {
 		t.Errorf("answer %s %s", a.ID, a.Result)
 	}
 	p.reply(f, `{"stopReason":"end_turn"}`)
-	r, err := get(t, done)
+	r, err := await(t, done)
 	if err != nil || r.StopReason != "end_turn" {
 		t.Fatal(r, err)
 	}
@@ -37,8 +37,8 @@ func TestConnTurn(t *testing.T) {
 }
 
 func TestConnPromptCancel(t *testing.T) {
-	p := newPeer(t)
-	var got text
+	p := newConnPeer(t)
+	var got connText
 	asked := make(chan struct{})
 	conn := p.dial(&Handlers{
 		OnSessionUpdate: got.add,
@@ -52,7 +52,7 @@ func TestConnPromptCancel(t *testing.T) {
 	done := async(func() (acp.PromptResponse, error) { return conn.Prompt(ctx, promptText("s", "hi")) })
 	f := p.expect("session/prompt")
 	p.send(`{"jsonrpc":"2.0","id":1,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"t"},"options":[{"optionId":"ok","name":"OK","kind":"allow_once"}]}}`)
-	wait(t, asked, "permission request")
+	awaitClosed(t, asked, "permission request")
 	if _, err := conn.Prompt(t.Context(), promptText("s", "again")); !errors.Is(err, ErrTurnActive) {
 		t.Errorf("second prompt: %v", err)
 	}
@@ -67,7 +67,7 @@ func TestConnPromptCancel(t *testing.T) {
 	}
 	p.chunk("s", "last words")
 	p.reply(f, `{"stopReason":"cancelled"}`)
-	r, err := get(t, done)
+	r, err := await(t, done)
 	if err != nil || r.StopReason != "cancelled" || got.String() != "last words" {
 		t.Fatal(r, err, got.String())
 	}

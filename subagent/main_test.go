@@ -1,6 +1,7 @@
 package subagent_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/errand-acp/errand/internal/leak"
@@ -9,5 +10,9 @@ import (
 
 func TestMain(m *testing.M) {
 	script.Hook() // re-executed as a scripted agent, this does not return
+	if len(os.Args) > 1 && os.Args[1] == lineAgentArg {
+		lineAgent(os.Stdin, os.Stdout)
+		return
+	}
 	leak.Main(m)
 }

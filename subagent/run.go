@@ -55,6 +55,7 @@ type run struct {
 
 	mu               sync.Mutex // guards what is below
 	warnings         []string
+	settled          int // how many of them are in outcome
 	listenerPanicked bool
 }
 
@@ -142,6 +143,7 @@ func (r *run) settle(end turnEnd) *Result {
 	res.Stop = r.stop(&end, &res)
 	r.mu.Lock()
 	res.Warnings = append(slices.Clone(res.Warnings), r.warnings...)
+	r.settled = len(r.warnings)
 	r.mu.Unlock()
 	if res.Error != nil {
 		res.Error.Message = r.redact(res.Error.Message)
@@ -258,8 +260,11 @@ func (r *run) Close() *Result {
 		took := time.Since(closing)
 		final.Timing.CloseMs = ms(took)
 		final.Timing.TotalMs = ms(r.startTook, r.promptTook, took)
-		r.final = &final
 		<-r.ended
+		r.mu.Lock()
+		final.Warnings = append(final.Warnings, r.warnings[r.settled:]...)
+		r.mu.Unlock()
+		r.final = &final
 	})
 	return r.final
 }

@@ -1,0 +1,188 @@
+package subagent_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/permission"
+	"github.com/errand-acp/errand/stopreason"
+	"github.com/errand-acp/errand/subagent"
+)
+
+// How a run is cancelled.
+func parityCancel(t *testing.T) {
+	t.Run("A18 cancel keeps late text", func(t *testing.T) {
+		t.Parallel()
+		s := play(t, `on session/prompt
+			text "before"
+			wait cancel
+			wait 50ms
+			text ", during"
+			wait 50ms
+			text ", after"
+			stop cancelled`, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		run := s.start(ctx)
+		firstText(t, run)
+		cancel()
+		res := outcome(t, run)
+		ended(t, res, stopreason.Aborted, "")
+		equal(t, "output", res.Output, "before, during, after")
+		equal(t, "stop reason", *res.StopReason, "cancelled")
+		equal(t, "Err()", res.Err().Error(), "the run ended as aborted")
+		res = closed(t, run)
+		equal(t, "methods", s.methods(), "initialize session/new session/prompt session/cancel")
+		equal(t, "params", s.params("session/cancel"), `{"sessionId":"session-1"}`)
+		equal(t, "exit", res.Exit.String(), "exit status 0")
+
+		// Whatever the agent then makes of it.
+		for _, answer := range []string{"stop end_turn", `fail -32800 "request cancelled"`, `fail -32603 "abort"`, "stop banana"} {
+			s := play(t, `on session/prompt; text "before"; wait cancel; `+answer, nil)
+			run := s.start(t.Context())
+			firstText(t, run)
+			run.Cancel()
+			res := closed(t, run)
+			ended(t, res, stopreason.Aborted, "")
+			equal(t, "output", res.Output, "before")
+		}
+	})
+
+	t.Run("A22 cancel during session/new", func(t *testing.T) {
+		t.Parallel()
+		s := play(t, `on session/new; write pid "$pid"; write asked; wait forever
+			on eof; wait 100ms; write flushed`, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { // ends with the start
+			until(t, "session/new", func() bool { return s.exists("asked") })
+			cancel()
+		}()
+		e := s.refused(ctx, s.request("go"), client.KindCancelled)
+		if !errors.Is(e, context.Canceled) {
+			t.Errorf("%v does not wrap context.Canceled", e)
+		}
+		equal(t, "step", e.Step, client.StepNewSession)
+		equal(t, "its flush was waited for", s.exists("flushed"), true)
+		reaped(t, s.pid("pid"))
+		for _, f := range s.frames() {
+			if strings.HasPrefix(f.Method, "session/prompt") {
+				t.Errorf("a prompt was sent: %s", f.Params)
+			}
+		}
+	})
+
+	t.Run("A29 a crash after a cancel", func(t *testing.T) {
+		t.Parallel()
+		for crash, exit := range map[string]string{"exit 7": "exit status 7", "raise SEGV": "", "raise KILL": "signal SIGKILL"} {
+			s := play(t, `on session/prompt; text "so far"; wait cancel; `+crash, nil)
+			run := s.start(t.Context())
+			firstText(t, run)
+			run.Cancel()
+			res := closed(t, run)
+			ended(t, res, stopreason.Aborted, "")
+			equal(t, "output", res.Output, "so far")
+			if exit != "" {
+				equal(t, "exit", res.Exit.String(), exit)
+			}
+		}
+	})
+
+	t.Run("A30 a cancel that is ignored", func(t *testing.T) {
+		t.Parallel()
+		const grace = 200 * time.Millisecond
+		graces := shortGraces
+		graces.Cancel = grace
+		s := play(t, `on session/prompt; text "so far"; wait cancel; wait forever`, &subagent.ACPOptions{Graces: graces})
+		run := s.start(t.Context())
+		firstText(t, run)
+		begin := time.Now()
+		run.Cancel()
+		res := outcome(t, run)
+		took := time.Since(begin)
+		if took < grace || took > 10*(grace+50*time.Millisecond) {
+			t.Errorf("it took %v, with a grace of %v", took, grace)
+		}
+		ended(t, res, stopreason.Aborted, "")
+		equal(t, "output", res.Output, "so far")
+		equal(t, "stop reason", res.StopReason, nil)
+		closed(t, run)
+		equal(t, "methods", s.methods(), "initialize session/new session/prompt session/cancel")
+	})
+
+	t.Run("A37 a permission after a cancel", func(t *testing.T) {
+		t.Parallel()
+		s := play(t, `on session/prompt
+			text "at work"
+			wait cancel
+			permission c1 "Delete everything" kind=delete
+				option yes allow_once "Yes"
+				option no reject_once "No"
+				when allowed
+					write deleted
+				when cancelled
+					text ", then not"
+			end
+			stop cancelled`, &subagent.ACPOptions{Permission: permission.Allow()})
+		run := s.start(t.Context())
+		firstText(t, run)
+		run.Cancel()
+		res := closed(t, run)
+		ended(t, res, stopreason.Aborted, "")
+		equal(t, "answers", strings.Join(s.answers(), " "), `{"outcome":{"outcome":"cancelled"}}`)
+		equal(t, "deleted", s.exists("deleted"), false)
+		equal(t, "output", res.Output, "at work, then not")
+		if len(res.Permissions) != 1 || res.Permissions[0].Decision != permission.Cancelled || res.Permissions[0].ToolCallID != "c1" {
+			t.Errorf("permissions %+v", res.Permissions)
+		}
+
+		// One that is pending while the cancel comes.
+		asked := make(chan struct{})
+		policy := permission.PolicyFunc(func(ctx context.Context, req permission.Request) permission.Decision {
+			close(asked)
+			<-ctx.Done()
+			return permission.Allow().Decide(ctx, req) // too late
+		})
+		s = play(t, `on session/prompt
+			permission c1 "Delete everything" kind=delete
+				option yes allow_once "Yes"
+				when allowed
+					write deleted
+			end
+			text "answered: $outcome"
+			stop cancelled`, &subagent.ACPOptions{Permission: policy})
+		run = s.start(t.Context())
+		<-asked
+		run.Cancel()
+		res = closed(t, run)
+		ended(t, res, stopreason.Aborted, "")
+		equal(t, "answers", strings.Join(s.answers(), " "), `{"outcome":{"outcome":"cancelled"}}`)
+		equal(t, "deleted", s.exists("deleted"), false)
+		if len(res.Permissions) != 1 || res.Permissions[0].Decision != permission.Cancelled {
+			t.Errorf("permissions %+v", res.Permissions)
+		}
+	})
+
+	t.Run("C3 cancel ends a slow turn", func(t *testing.T) {
+		t.Parallel()
+		s := play(t, `on session/prompt
+			repeat forever
+				text "$i "
+				wait 5ms
+			end`, nil)
+		run := s.start(t.Context())
+		n := 0
+		for range run.Updates() {
+			if n++; n == 3 {
+				run.Cancel()
+			}
+		}
+		res := closed(t, run)
+		ended(t, res, stopreason.Aborted, "")
+		equal(t, "stop reason", *res.StopReason, "cancelled")
+		has(t, res.Output, "1 2 3 ")
+	})
+}

@@ -1,0 +1,221 @@
+package subagent_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/stopreason"
+	"github.com/errand-acp/errand/subagent"
+)
+
+// How an agent is ended.
+func parityClose(t *testing.T) {
+	t.Run("A5 the end of stdin is enough", func(t *testing.T) {
+		t.Parallel()
+		s := play(t, `on signal TERM; write signalled
+			on session/prompt; write pid "$pid"
+			on eof; write at-eof`, nil)
+		res := s.run("go")
+		ended(t, res, stopreason.Completed, "")
+		equal(t, "exit", res.Exit.String(), "exit status 0")
+		equal(t, "rung", res.Exit.Rung, client.RungEOF)
+		equal(t, "it saw the end of stdin", s.exists("at-eof"), true)
+		equal(t, "it was signalled", s.exists("signalled"), false)
+		reaped(t, s.pid("pid"))
+	})
+
+	t.Run("A6 deaf to the end of stdin", func(t *testing.T) {
+		t.Parallel()
+		s := play(t, `on session/prompt; write pid "$pid"
+			on eof; write at-eof; wait forever`, &subagent.ACPOptions{Graces: shortGraces})
+		res := s.run("go")
+		ended(t, res, stopreason.Completed, "")
+		equal(t, "it saw the end of stdin", s.exists("at-eof"), true)
+		equal(t, "exit", res.Exit.String(), "signal SIGTERM")
+		equal(t, "rung", res.Exit.Rung, client.RungTerm)
+		reaped(t, s.pid("pid"))
+	})
+
+	t.Run("A7 deaf to SIGTERM", func(t *testing.T) {
+		t.Parallel()
+		s := play(t, `on session/prompt; write pid "$pid"
+			on signal TERM; write at-term; wait forever
+			on eof; wait forever`, &subagent.ACPOptions{Graces: shortGraces})
+		res := s.run("go")
+		ended(t, res, stopreason.Completed, "")
+		equal(t, "it saw SIGTERM", s.exists("at-term"), true)
+		equal(t, "exit", res.Exit.String(), "signal SIGKILL")
+		equal(t, "rung", res.Exit.Rung, client.RungKill)
+		reaped(t, s.pid("pid"))
+	})
+
+	t.Run("A20 no session id", func(t *testing.T) {
+		t.Parallel()
+		for _, answer := range []string{"{}", "null", `{"sessionId":""}`, `{"sessionId":7}`, `[]`} {
+			s := play(t, fmt.Sprintf(`on session/new; write pid "$pid"; reply %s
+				on eof; wait 100ms; write flushed`, answer), nil)
+			e := s.refused(t.Context(), s.request("go"), client.KindProtocol)
+			equal(t, "its flush was waited for", s.exists("flushed"), true)
+			reaped(t, s.pid("pid"))
+			equal(t, "step", e.Step, client.StepNewSession)
+			has(t, e.Message, "session id", answer)
+			equal(t, "methods", s.methods(), "initialize session/new")
+			equal(t, "exit", e.Partial.Exit.String(), "exit status 0")
+			equal(t, "rung", e.Partial.Exit.Rung, client.RungEOF)
+		}
+	})
+
+	t.Run("A21 a long flush at the end of stdin", func(t *testing.T) {
+		t.Parallel()
+		graces := client.Graces{EOF: hang, Term: 20 * time.Millisecond, Kill: time.Second}
+		s := play(t, `on eof; wait 400ms; write flushed
+			on signal TERM; write signalled`, &subagent.ACPOptions{Graces: graces})
+		res := s.run("go")
+		equal(t, "flushed", s.exists("flushed"), true)
+		equal(t, "signalled", s.exists("signalled"), false)
+		equal(t, "exit", res.Exit.String(), "exit status 0")
+		equal(t, "rung", res.Exit.Rung, client.RungEOF)
+		if res.Timing.CloseMs < 400 {
+			t.Errorf("closed after %v ms", res.Timing.CloseMs)
+		}
+	})
+
+	t.Run("A39 a grandchild holds stdout", func(t *testing.T) {
+		t.Parallel()
+		s := play(t, `on session/prompt
+			text "last words"
+			spawn stdout
+				write grandchild "$pid"
+				write up
+				wait forever
+			end
+			wait file up
+			exit 5`, &subagent.ACPOptions{Graces: shortGraces})
+		run := s.start(t.Context())
+		res := outcome(t, run)
+		ended(t, res, stopreason.Error, client.KindExit)
+		equal(t, "output", res.Output, "last words")
+		res = closed(t, run)
+		equal(t, "exit", res.Exit.String(), "exit status 5")
+		equal(t, "rung", res.Exit.Rung, client.RungExit)
+		gone(t, s.pid("grandchild"))
+	})
+
+	t.Run("A40 close without a cancel", func(t *testing.T) {
+		t.Parallel()
+		s := play(t, `on session/prompt
+				text "before"
+				wait cancel
+				text " and after"
+				stop cancelled
+			on eof; write at-eof`, nil)
+		run := s.start(t.Context())
+		firstText(t, run)
+		res := closed(t, run)
+		ended(t, res, stopreason.Aborted, "")
+		equal(t, "methods", s.methods(), "initialize session/new session/prompt session/cancel")
+		equal(t, "params", s.params("session/cancel"), `{"sessionId":"session-1"}`)
+		// Its answer came, so stdin was still open.
+		equal(t, "stop reason", *res.StopReason, "cancelled")
+		equal(t, "output", res.Output, "before and after")
+		equal(t, "exit", res.Exit.String(), "exit status 0")
+	})
+
+	t.Run("A54 a torn pipe", func(t *testing.T) {
+		t.Parallel()
+		// That this process is alive afterwards is a part of the test: no SIGPIPE.
+		t.Run("at the prompt", func(t *testing.T) {
+			t.Parallel()
+			s := play(t, `on session/new
+				reply {"sessionId":"s1"}
+				stdin close
+				write torn
+				wait forever`, &subagent.ACPOptions{Graces: shortGraces})
+			// Written until the pipe is full: that stdin is closed shows for certain.
+			res := s.run("a long prompt " + strings.Repeat("x", 1<<20))
+			ended(t, res, stopreason.Error, client.KindTransport)
+			equal(t, "step", res.Error.Step, client.StepPrompt)
+		})
+		t.Run("an answer already sent", func(t *testing.T) {
+			t.Parallel()
+			s := play(t, `on session/prompt
+				stdin close
+				text "the answer"
+				stop end_turn
+				wait forever`, &subagent.ACPOptions{Graces: shortGraces})
+			res := s.run("go")
+			ended(t, res, stopreason.Completed, "")
+			equal(t, "output", res.Output, "the answer")
+		})
+		t.Run("at the cancel", func(t *testing.T) {
+			t.Parallel()
+			s := play(t, `on session/prompt
+				stdin close
+				text "so far"
+				wait forever`, &subagent.ACPOptions{Graces: shortGraces})
+			run := s.start(t.Context())
+			firstText(t, run)
+			run.Cancel()
+			res := outcome(t, run)
+			ended(t, res, stopreason.Aborted, "")
+			equal(t, "output", res.Output, "so far")
+			equal(t, "stop reason", res.StopReason, nil)
+		})
+		t.Run("at the close", func(t *testing.T) {
+			t.Parallel()
+			s := play(t, `on session/prompt
+				text "the answer"
+				stop end_turn
+				stdin close
+				stdout close
+				write torn
+				wait forever`, &subagent.ACPOptions{Graces: shortGraces})
+			run := s.start(t.Context())
+			s.await("torn")
+			res := closed(t, run)
+			ended(t, res, stopreason.Completed, "")
+			equal(t, "output", res.Output, "the answer")
+			equal(t, "rung", res.Exit.Rung, client.RungTerm)
+		})
+	})
+
+	t.Run("B8 every rung in its order", func(t *testing.T) {
+		t.Parallel()
+		s := play(t, `on session/prompt
+				write pid "$pid"
+				text "busy"
+				wait cancel
+				append rungs cancel
+				stop cancelled
+			on session/close
+				append rungs "close of $params.sessionId"
+			on eof
+				append rungs eof
+				wait forever
+			on signal TERM
+				append rungs term
+				wait forever`, &subagent.ACPOptions{Graces: shortGraces})
+		run := s.start(t.Context())
+		firstText(t, run)
+		res := closed(t, run)
+		equal(t, "rungs", s.file("rungs"), "cancel\nclose of session-1\neof\nterm\n")
+		equal(t, "methods", s.methods(), "initialize session/new session/prompt session/cancel session/close")
+		equal(t, "exit", res.Exit.String(), "signal SIGKILL")
+		equal(t, "rung", res.Exit.Rung, client.RungKill)
+		reaped(t, s.pid("pid"))
+	})
+}
+
+// firstText waits until the agent has said something.
+func firstText(t testing.TB, run subagent.Run) {
+	t.Helper()
+	for u := range run.Updates() {
+		if u.Kind == "agent_message_chunk" {
+			return
+		}
+	}
+	t.Fatal("the turn ended without a word")
+}

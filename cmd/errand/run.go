@@ -97,7 +97,7 @@ func (f *runFlags) run(prompts, command []string, con *console) int {
 		live := show.format == liveFormat
 		show.screen = newScreen(out, con, t.provider.Name(), live, f.quiet || f.events, t.redact())
 		for _, note := range t.notes {
-			show.screen.note("errand: " + note)
+			show.screen.note(note)
 		}
 		res = t.run(ctx, signals, prompt, show.event)
 	}

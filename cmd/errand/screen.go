@@ -112,11 +112,12 @@ func (s *screen) paint(p part) string {
 	return s.colors.String(head+":").Foreground(s.colors.Color(color)).String() + rest
 }
 
-// note shows a line of ours.
+// note shows a warning of ours, which is one that cannot be silenced.
 func (s *screen) note(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.line(text)
+	s.warned[text] = true
+	s.line("errand: " + text)
 }
 
 // warnings shows those of res that were not shown yet.

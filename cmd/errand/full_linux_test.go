@@ -1,0 +1,31 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// L19: a full disk costs the status, not the result.
+func TestL19FullDisk(t *testing.T) {
+	for _, flags := range [][]string{{}, {"--quiet"}, {"--json"}, {"--events"}} {
+		t.Run(strings.Join(append(flags, "stdout"), " "), func(t *testing.T) {
+			full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer full.Close()
+			cmd := newProgram(t).command(append(append([]string{"run", "hi"}, flags...), scripted(t, "on session/prompt\n  text \"the dear answer\"\n  stop end_turn\n")...)...)
+			var stderr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = full, &stderr
+			err = cmd.Run()
+			if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != statusFailed {
+				t.Errorf("%v, want status %d", err, statusFailed)
+			}
+			has(t, "stderr", stderr.String(), "no space left on device", "the dear answer")
+		})
+	}
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// reader takes what is written only when it is told to.
+type reader struct {
+	got  bytes.Buffer
+	take chan struct{} // one element for each write that may go through; closed: all
+}
+
+func (r *reader) Write(p []byte) (int, error) {
+	<-r.take
+	return r.got.Write(p)
+}
+
+func TestOutputKeepsTheOrder(t *testing.T) {
+	var both bytes.Buffer
+	stdout, stderr := struct{ *bytes.Buffer }{&both}, struct{ *bytes.Buffer }{&both}
+	o := newOutput(stdout, stderr, func(error) { t.Error("it failed") })
+	for range 100 {
+		o.out("a")
+		o.diag("b")
+	}
+	if err := o.wait(); err != nil || both.String() != strings.Repeat("ab", 100) {
+		t.Errorf("%v, %q", err, both.String())
+	}
+	if !o.done() {
+		t.Error("not done")
+	}
+}
+
+func TestOutputHoldsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &reader{take: make(chan struct{})}
+		o := newOutput(r, &bytes.Buffer{}, func(error) {})
+		put := make(chan struct{})
+		go func() {
+			defer close(put)
+			for range 5 {
+				o.out(strings.Repeat("x", holdBack/2))
+			}
+		}()
+		synctest.Wait()
+		select {
+		case <-put:
+			t.Error("nobody was made to wait")
+		default:
+		}
+		close(r.take)
+		<-put
+		if !o.done() || r.got.Len() != 5*holdBack/2 {
+			t.Errorf("%d bytes were read", r.got.Len())
+		}
+	})
+}
+
+// Once the run is being ended nobody waits for a reader that does not read; one that
+// does, however slowly, gets everything.
+func TestOutputHurries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &reader{take: make(chan struct{})}
+		o := newOutput(r, &bytes.Buffer{}, func(error) {})
+		put := make(chan struct{})
+		go func() {
+			defer close(put)
+			for range 8 {
+				o.out(strings.Repeat("x", holdBack))
+			}
+		}()
+		synctest.Wait()
+		o.hurry()
+		<-put
+		for range 7 {
+			time.AfterFunc(stalled/2, func() { r.take <- struct{}{} })
+			time.Sleep(stalled / 2)
+		}
+		synctest.Wait()
+		o.mu.Lock()
+		left := o.bytes
+		o.mu.Unlock()
+		if left != holdBack {
+			t.Errorf("%d bytes are left, want one piece", left)
+		}
+		began := time.Now()
+		if o.done() {
+			t.Error("done, although a piece was not read")
+		}
+		if took := time.Since(began); took != stalled {
+			t.Errorf("gave up after %v, want %v", took, stalled)
+		}
+		close(r.take)
+		<-o.idle
+	})
+}
+
+func TestOutputDropsWhatNobodyReads(t *testing.T) {
+	r := &reader{take: make(chan struct{})}
+	o := newOutput(r, &bytes.Buffer{}, func(error) {})
+	o.hurry()
+	const piece = 8 << 20
+	for range 3 * giveUp / piece {
+		o.out(strings.Repeat("x", piece))
+	}
+	o.mu.Lock()
+	if o.bytes > giveUp+piece {
+		t.Errorf("%d bytes are kept", o.bytes)
+	}
+	o.mu.Unlock()
+	close(r.take)
+	o.done()
+}
+
+// failing is a stdout that does not take anything.
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+func TestOutputTellsOfTheFirstError(t *testing.T) {
+	var stderr bytes.Buffer
+	var told []error
+	o := newOutput(failing{syscall.EPIPE}, &stderr, func(err error) { told = append(told, err) })
+	o.out("a")
+	o.diag("b")
+	o.out("c")
+	if err := o.wait(); !isClosedPipe(err) {
+		t.Errorf("error %v", err)
+	}
+	o.done()
+	if len(told) != 1 || stderr.String() != "b" {
+		t.Errorf("told %v, stderr %q", told, &stderr)
+	}
+	// One that stderr makes is told to nobody, and holds nothing up.
+	o = newOutput(&stderr, failing{errors.New("gone")}, func(error) { t.Error("told") })
+	o.diag("x")
+	o.out("y")
+	if !o.done() || stderr.String() != "by" {
+		t.Errorf("got %q", &stderr)
+	}
+}
+
+func TestOutputDrawsOnlyWhenIdle(t *testing.T) {
+	r := &reader{take: make(chan struct{})}
+	var stderr bytes.Buffer
+	o := newOutput(r, &stderr, func(error) {})
+	o.out("x")
+	o.drawn("spinner")
+	close(r.take)
+	o.wait()
+	o.drawn("again")
+	o.done()
+	if stderr.String() != "again" {
+		t.Errorf("stderr %q", &stderr)
+	}
+}

@@ -1,0 +1,304 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/errand-acp/errand/stopreason"
+	"github.com/errand-acp/errand/subagent"
+)
+
+// session is a run of the program under way, with --events.
+type session struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stdout *bufio.Reader
+	pipe   *os.File // stdout's reading end
+	stderr bytes.Buffer
+}
+
+// start starts the program in a process group of its own.
+func (p *program) start(args ...string) *session {
+	p.t.Helper()
+	// A signal that is ignored here, under nohup or in a shell's background, would be
+	// ignored in the program too, as it should. One that is caught is not.
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, s)
+		p.t.Cleanup(func() { signal.Stop(c) })
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	s := &session{t: p.t, cmd: p.command(args...), pipe: r, stdout: bufio.NewReader(r)}
+	s.cmd.Stdout, s.cmd.Stderr = w, &s.stderr
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := s.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	w.Close()
+	p.t.Cleanup(func() { r.Close() })
+	return s
+}
+
+// await reads events until an update has text in it.
+func (s *session) await(text string) {
+	s.t.Helper()
+	for {
+		line, err := s.stdout.ReadString('\n')
+		if err != nil {
+			s.t.Fatalf("no update with %q: %v\n%s", text, err, &s.stderr)
+		}
+		if strings.HasPrefix(line, `{"type":"update"`) && strings.Contains(line, text) {
+			return
+		}
+	}
+}
+
+// signal sends one to the program's whole group, as a terminal does.
+func (s *session) signal(sig syscall.Signal) {
+	s.t.Helper()
+	if err := syscall.Kill(-s.cmd.Process.Pid, sig); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// end reads what is left and returns the status and the result.
+func (s *session) end() (int, *subagent.Result) {
+	s.t.Helper()
+	rest, err := io.ReadAll(s.stdout)
+	if err != nil && s.pipe.Close() == nil {
+		s.t.Fatal(err)
+	}
+	s.cmd.Wait()
+	var res *subagent.Result
+	for line := range strings.Lines(string(rest)) {
+		var e subagent.Event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			s.t.Fatalf("%v: %s", err, line)
+		}
+		if e.Result != nil {
+			res = e.Result
+		}
+	}
+	if code := s.cmd.ProcessState.ExitCode(); code >= 0 {
+		return code, res
+	}
+	s.t.Fatalf("the program ended with %v\n%s", s.cmd.ProcessState, &s.stderr)
+	return 0, nil
+}
+
+// polite ends its turn when it is cancelled, and says so.
+const polite = `
+record wire.log
+on session/prompt
+  text ready
+  wait cancel
+  text " and cancelled"
+  stop cancelled
+`
+
+// hostile ignores everything but SIGKILL, and has helpers in its group and out of it.
+const hostile = `
+ignore TERM
+on session/prompt
+  spawn
+    ignore TERM
+    wait forever
+  end
+  spawn session
+    ignore TERM
+    write helper
+    wait forever
+  end
+  wait file helper
+  text ready
+  never reply
+on eof
+  wait forever
+`
+
+// L18: a signal cancels the run, and nothing of it is alive afterwards.
+func TestL18Signals(t *testing.T) {
+	for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
+		t.Run(sig.String(), func(t *testing.T) {
+			p := newProgram(t)
+			s := p.start(append([]string{"run", "--events", "hi"}, scripted(t, polite)...)...)
+			s.await("ready")
+			s.signal(sig)
+			status, res := s.end()
+			if status != want {
+				t.Errorf("status %d, want %d\n%s", status, want, &s.stderr)
+			}
+			if res == nil || res.Stop != stopreason.Aborted || res.Error != nil || res.Output != "ready and cancelled" {
+				t.Fatalf("result %+v", res)
+			}
+			has(t, "what the agent read", readFile(t, p.Dir, "wire.log"), `"session/cancel"`)
+			has(t, "stderr", s.stderr.String(), "cancelled: "+sig.String())
+		})
+	}
+}
+
+// L18: the second signal does not wait for anybody's grace.
+func TestL18SecondSignalKills(t *testing.T) {
+	p := newProgram(t)
+	s := p.start(append([]string{"run", "--events", "--cancel-grace", "1h", "--eof-grace", "1h", "--term-grace", "1h", "hi"}, scripted(t, hostile)...)...)
+	s.await("ready")
+	began := time.Now()
+	s.signal(syscall.SIGINT)
+	s.signal(syscall.SIGTERM)
+	status, res := s.end()
+	if status != 130 || res == nil || res.Stop != stopreason.Aborted {
+		t.Errorf("status %d, result %+v\n%s", status, res, &s.stderr)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+// Cancelled while it starts, the run is over before it began.
+func TestSignalDuringTheStart(t *testing.T) {
+	for name, script := range map[string]string{
+		"initialize":  "on initialize\n  write asked\n  never reply\n",
+		"session/new": "on session/new\n  write asked\n  never reply\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProgram(t)
+			s := p.start(append([]string{"run", "--events", "--eof-grace", "100ms", "hi"}, scripted(t, script)...)...)
+			for deadline := time.Now().Add(tooLong); !exists(p.Dir, "asked"); time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("the agent was not asked")
+				}
+			}
+			s.signal(syscall.SIGINT)
+			status, res := s.end()
+			if status != 130 || res == nil || res.Stop != stopreason.Aborted || res.Error != nil {
+				t.Errorf("status %d, result %+v\n%s", status, res, &s.stderr)
+			}
+		})
+	}
+}
+
+// Nothing is started by a run that is cancelled while it still reads its prompt.
+func TestSignalWhileThePromptIsRead(t *testing.T) {
+	p := newProgram(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	p.Stdin = r
+	fifo := filepath.Join(p.Dir, "env")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := p.start("run", "--events", "--env-file", fifo, "--", "touch", filepath.Join(p.Dir, "started"))
+	r.Close()
+	// Once the variables are read, the signals are watched and the prompt is next.
+	if err := os.WriteFile(fifo, []byte("A=1\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	s.signal(syscall.SIGINT)
+	status, res := s.end()
+	if status != 130 || res == nil || res.Stop != stopreason.Aborted || exists(p.Dir, "started") {
+		t.Errorf("status %d, result %+v, started: %v", status, res, exists(p.Dir, "started"))
+	}
+}
+
+// A signal that was ignored from the start stays so: nohup means it.
+func TestIgnoredSignalStaysIgnored(t *testing.T) {
+	p := newProgram(t)
+	cmd := p.command(append([]string{"run", "--json", "hi"}, scripted(t, `
+on session/prompt
+  text "$ppid"
+  write asked
+  wait file go
+  stop end_turn
+`)...)...)
+	// A shell that ignores SIGHUP hands that on.
+	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(tooLong); !exists(p.Dir, "asked"); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the agent was not asked")
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(p.Dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, &stdout)
+	}
+}
+
+// L18: a stdout that nobody reads any more ends the run, also while the agent is
+// silent and nothing is written.
+func TestL18ClosedStdout(t *testing.T) {
+	t.Run("silent agent", func(t *testing.T) {
+		p := newProgram(t)
+		s := p.start(append([]string{"run", "--events", "hi"}, scripted(t, polite)...)...)
+		s.await("ready")
+		s.pipe.Close()
+		if status, _ := s.end(); status != statusSIGPIPE {
+			t.Errorf("status %d\n%s", status, &s.stderr)
+		}
+		has(t, "what the agent read", readFile(t, p.Dir, "wire.log"), `"session/cancel"`)
+	})
+	t.Run("flooding agent", func(t *testing.T) {
+		p := newProgram(t)
+		s := p.start(append([]string{"run", "--events", "hi"}, scripted(t, "on session/prompt\n  text ready\n  repeat forever\n    text size=1KB\n  end\n")...)...)
+		s.await("ready")
+		s.pipe.Close()
+		if status, _ := s.end(); status != statusSIGPIPE {
+			t.Errorf("status %d\n%s", status, &s.stderr)
+		}
+	})
+	for _, flag := range []string{"--json", "--quiet"} {
+		t.Run("before the end, "+flag, func(t *testing.T) {
+			p := newProgram(t)
+			s := p.start(append([]string{"run", flag, "hi"}, scripted(t, "on session/prompt\n  write asked\n  wait cancel\n  stop cancelled\n")...)...)
+			for deadline := time.Now().Add(tooLong); !exists(p.Dir, "asked"); time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("the agent was not asked")
+				}
+			}
+			s.pipe.Close()
+			s.cmd.Wait()
+			if status := s.cmd.ProcessState.ExitCode(); status != statusSIGPIPE {
+				t.Errorf("status %d\n%s", status, &s.stderr)
+			}
+		})
+	}
+}
+
+// A reader that has stopped reading cannot keep a run from being cancelled.
+func TestStalledReader(t *testing.T) {
+	p := newProgram(t)
+	s := p.start(append([]string{"run", "--events", "hi"}, scripted(t, "on session/prompt\n  text ready\n  repeat forever\n    text size=64KB\n  end\n")...)...)
+	s.await("ready")
+	s.signal(syscall.SIGINT)
+	s.cmd.Wait()
+	if status := s.cmd.ProcessState.ExitCode(); status != 130 {
+		t.Errorf("status %d\n%s", status, &s.stderr)
+	}
+}

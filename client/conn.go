@@ -79,6 +79,9 @@ type ConnOptions struct {
 	Logger *slog.Logger
 	// Redact is applied to lines that are kept as noise. Nil keeps them as they came.
 	Redact func(string) string
+
+	// desk, if set, answers permission requests in the client's place.
+	desk permissionDesk
 }
 
 // DefaultCancelGrace is ConnOptions.CancelGrace where it is 0.

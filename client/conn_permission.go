@@ -2,13 +2,49 @@ package client
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"time"
 
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/errand-acp/errand/internal/wire"
+	"github.com/errand-acp/errand/permission"
 )
 
 var cancelledOutcome = acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeCancelled()}
+
+// permissionDesk answers permission requests in the client's place, and learns what
+// each was really answered: a cancel can come before the question, and between its
+// answer and ours.
+type permissionDesk interface {
+	// decide returns the option to select, empty for none, and the record of that.
+	decide(context.Context, acp.RequestPermissionRequest) (acp.PermissionOptionId, permission.Record)
+	// settled is called once for each request, when its answer is certain and before
+	// the agent can have it. rec is the record if that is the answer; otherwise it is
+	// `cancelled`, because of why. since is when the request came. It is called with
+	// Conn.mu held, so it must be quick and must not call the connection. What it returns
+	// is called later, among the callbacks of updates; nil is not.
+	settled(params json.RawMessage, rec *permission.Record, why string, since time.Time) (later func())
+}
+
+// Why a request is answered `cancelled` whatever is decided on it.
+const (
+	whyCancelled = "turn cancelled"
+	whyWithdrawn = "withdrawn by the agent"
+	whyGone      = "connection ended"
+	whyTooLarge  = "request too large"
+	whyFailed    = "no usable answer"
+)
+
+// verdict is what a permission request is answered.
+type verdict struct {
+	answer acp.RequestPermissionResponse
+	rec    *permission.Record // the desk's; nil without one, and where there is a why
+	why    string
+}
+
+func refusal(why string) verdict { return verdict{answer: cancelledOutcome, why: why} }
 
 // refuses reports whether permission requests of a session are answered `cancelled`
 // without being asked; with mu held. A session of the agent's own belongs to one of
@@ -38,27 +74,58 @@ func (c *Conn) receiveAsk(r *wire.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.state(p.SessionId)
+	s.asks[r] = time.Now()
 	if c.refuses(s) {
-		r.Answer(cancelledOutcome, nil)
-	} else {
-		s.asks[r] = struct{}{}
+		c.settle(s, r, refusal(whyCancelled))
 	}
 	c.forget(p.SessionId)
 }
 
 // answerAsk answers a permission request, in one step with the check that its turn
-// has not been cancelled.
-func (c *Conn) answerAsk(r *wire.Request, answer acp.RequestPermissionResponse) {
+// has not been cancelled, nor itself withdrawn.
+func (c *Conn) answerAsk(r *wire.Request, v verdict) {
 	id := r.State.(acp.SessionId)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.state(id)
+	ctx := r.Context()
 	if c.refuses(s) {
-		answer = cancelledOutcome
+		v = refusal(whyCancelled)
+	} else if _, gone := errors.AsType[*wire.ClosedError](context.Cause(ctx)); gone {
+		v = refusal(whyGone)
+	} else if ctx.Err() != nil {
+		v = refusal(whyWithdrawn)
 	}
-	r.Answer(answer, nil)
-	delete(s.asks, r)
+	c.settle(s, r, v)
 	c.forget(id)
+}
+
+// settle gives a permission request its answer, unless it has one; with mu held.
+func (c *Conn) settle(s *turnState, r *wire.Request, v verdict) {
+	since, open := s.asks[r]
+	if !open {
+		return
+	}
+	delete(s.asks, r)
+	c.tellDesk(r, v, since)
+	r.Answer(v.answer, nil)
+}
+
+// settleAll refuses all of a session's requests that have no answer; with mu held.
+func (c *Conn) settleAll(s *turnState, why string) {
+	for r := range s.asks {
+		c.settle(s, r, refusal(why))
+	}
+}
+
+func (c *Conn) tellDesk(r *wire.Request, v verdict, since time.Time) {
+	defer c.wire.Contain()
+	if c.opts.desk == nil {
+		return
+	}
+	if later := c.opts.desk.settled(r.Params, v.rec, v.why, since); later != nil {
+		c.wire.Defer(later)
+	}
 }
 
 // forget drops what is known of a session of the agent's own that has nothing open;
@@ -75,25 +142,42 @@ func (c *Conn) forget(id acp.SessionId) {
 //
 // See https://agentclientprotocol.com/protocol/tool-calls#requesting-permission.
 func (c *Conn) serveAsk(r *wire.Request) {
-	answer := cancelledOutcome
+	v := refusal(whyFailed)
 	// Deferred, so that a panic is answered too.
-	defer func() { c.answerAsk(r, answer) }()
+	defer func() { c.answerAsk(r, v) }()
 	// What the agent withdraws is answered though the client may go on deciding.
-	stop := context.AfterFunc(r.Context(), func() { c.answerAsk(r, cancelledOutcome) })
+	stop := context.AfterFunc(r.Context(), func() { c.answerAsk(r, refusal(whyWithdrawn)) })
 	defer stop()
 	if r.TooLarge {
+		v = refusal(whyTooLarge)
 		return
 	}
-	req := acp.RequestPermissionRequest{Options: []acp.PermissionOption{}}
-	decode(r.Params, &req)
-	res, err := c.client.RequestPermission(r.Context(), req)
-	if err != nil || res.Outcome.Selected == nil {
-		return
+	v = c.decide(r.Context(), readAsk(r.Params))
+}
+
+func (c *Conn) decide(ctx context.Context, req acp.RequestPermissionRequest) verdict {
+	if c.opts.desk != nil {
+		option, rec := c.opts.desk.decide(ctx, req)
+		v := verdict{answer: cancelledOutcome, rec: &rec}
+		if option != "" {
+			v.answer.Outcome = acp.NewRequestPermissionOutcomeSelected(option)
+		}
+		return v
 	}
-	for _, o := range req.Options {
-		if o.OptionId != "" && o.OptionId == res.Outcome.Selected.OptionId {
-			answer = res
-			return
+	res, err := c.client.RequestPermission(ctx, req)
+	if err == nil && res.Outcome.Selected != nil {
+		for _, o := range req.Options {
+			if o.OptionId != "" && o.OptionId == res.Outcome.Selected.OptionId {
+				return verdict{answer: res}
+			}
 		}
 	}
+	return refusal(whyFailed)
+}
+
+// readAsk reads a permission request, as far as it can be read.
+func readAsk(params []byte) acp.RequestPermissionRequest {
+	req := acp.RequestPermissionRequest{Options: []acp.PermissionOption{}}
+	decode(params, &req)
+	return req
 }

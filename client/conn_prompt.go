@@ -21,7 +21,7 @@ type turnState struct {
 	// cancelled is true from session/cancel to the next prompt: every permission
 	// request is answered `cancelled`.
 	cancelled bool
-	asks      map[*wire.Request]struct{} // the permission requests without an answer
+	asks      map[*wire.Request]time.Time // the permission requests without an answer, and when they came
 }
 
 // promptTurn is a prompt in flight; guarded by Conn.mu.
@@ -35,7 +35,7 @@ type promptTurn struct {
 func (c *Conn) state(id acp.SessionId) *turnState {
 	s := c.sessions[id]
 	if s == nil {
-		s = &turnState{asks: map[*wire.Request]struct{}{}}
+		s = &turnState{asks: map[*wire.Request]time.Time{}}
 		c.sessions[id] = s
 	}
 	return s
@@ -133,6 +133,12 @@ func (c *Conn) endTurn(t *promptTurn, id acp.SessionId) (cancelled bool) {
 	if t.rebind != nil {
 		t.rebind()
 	}
+	if c.wire.Err() != nil {
+		// What the agent still asked has its answer before the end of the turn is told.
+		for _, s := range c.sessions {
+			c.settleAll(s, whyGone)
+		}
+	}
 	return t.cancelled
 }
 
@@ -199,10 +205,7 @@ func (c *Conn) postCancel(id acp.SessionId, params acp.CancelNotification) *wire
 	posted := c.wire.Post(acp.AgentMethodSessionCancel, params)
 	for _, s := range c.sessions {
 		if c.refuses(s) {
-			for r := range s.asks {
-				r.Answer(cancelledOutcome, nil)
-			}
-			clear(s.asks)
+			c.settleAll(s, whyCancelled)
 		}
 	}
 	return posted

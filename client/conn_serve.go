@@ -91,6 +91,8 @@ func (h *handler) Run(ctx context.Context, deferred any) {
 		c.deliver(ctx, v)
 	case notice:
 		c.serveNotice(ctx, v)
+	case func():
+		v()
 	}
 }
 

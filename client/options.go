@@ -30,8 +30,13 @@ type Options struct {
 	// Permission answers the agent's permission requests; nil means
 	// permission.Reject.
 	Permission permission.Policy
-	// OnPermission, if set, is told every answer once it is decided, with secrets
-	// replaced. It may be called from several goroutines.
+	// ObservePermission, if set, is told of every permission request and what it was
+	// answered, with secrets replaced in what the agent wrote: once, as soon as the
+	// answer is certain, and before the Prompt returns whose turn ended after that. It
+	// must not wait, and must not call the agent.
+	ObservePermission func(permission.Record)
+	// OnPermission, if set, is told the same in one order with Update, off the
+	// reader: being slow slows the agent and loses nothing.
 	OnPermission func(permission.Record)
 
 	// Observe, if set, sees every session update in wire order on the connection's

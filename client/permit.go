@@ -10,33 +10,44 @@ import (
 	"github.com/errand-acp/errand/permission"
 )
 
-// requestPermission puts the agent's question to the policy.
-func (a *Agent) requestPermission(ctx context.Context, p acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+// desk is an Agent as its connection sees it.
+type desk Agent
+
+// decide puts the agent's question to the policy.
+func (d *desk) decide(ctx context.Context, p acp.RequestPermissionRequest) (acp.PermissionOptionId, permission.Record) {
+	a := (*Agent)(d)
+	decision, rec := permission.Decide(ctx, a.opts.Permission, a.permissionRequest(p))
+	return acp.PermissionOptionId(decision.OptionID), rec
+}
+
+// settled tells the caller what became of it.
+func (d *desk) settled(params json.RawMessage, rec *permission.Record, why string, since time.Time) (later func()) {
+	a := (*Agent)(d)
+	if a.opts.ObservePermission == nil && a.opts.OnPermission == nil {
+		return nil
+	}
+	if rec == nil {
+		withdrawn := permission.Withdrawn(a.permissionRequest(readAsk(params)), why, since)
+		rec = &withdrawn
+	}
+	told := a.redactRecord(*rec)
+	if a.opts.OnPermission != nil {
+		later = func() { a.opts.OnPermission(told) }
+	}
+	if a.opts.ObservePermission != nil {
+		a.opts.ObservePermission(told)
+	}
+	return later
+}
+
+func (a *Agent) permissionRequest(p acp.RequestPermissionRequest) permission.Request {
 	req := permission.Request{SessionID: string(p.SessionId), ToolCall: p.ToolCall, Options: p.Options}
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	if s := a.sessions[p.SessionId]; s != nil {
 		req.Dir = s.dir
 	}
-	a.mu.Unlock()
-	asked := time.Now()
-	d, rec := permission.Decide(ctx, a.opts.Permission, req)
-	if ctx.Err() != nil {
-		// Whatever the policy says now comes too late: the connection has answered.
-		d, rec = permission.Decision{}, permission.Withdrawn(req, "turn cancelled", asked)
-	}
-	a.tellPermission(rec)
-	if d.OptionID == "" {
-		return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeCancelled()}, nil
-	}
-	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected(acp.PermissionOptionId(d.OptionID))}, nil
-}
-
-// tellPermission hands rec to the caller, with secrets replaced in what the agent
-// wrote.
-func (a *Agent) tellPermission(rec permission.Record) {
-	if a.opts.OnPermission != nil {
-		a.opts.OnPermission(a.redactRecord(rec))
-	}
+	return req
 }
 
 // redactRecord replaces secrets in what the agent wrote.

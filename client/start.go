@@ -108,12 +108,10 @@ func (l *launch) spawn(ctx context.Context) (*Agent, error) {
 		launch: *l, proc: p,
 		sessions: make(map[acp.SessionId]*Session), startLeft: l.opts.StartTimeout,
 	}
-	a.conn = NewConn(&Handlers{
-		OnUpdate:            l.opts.Update,
-		OnRequestPermission: a.requestPermission,
-	}, p.Stdin(), p.Stdout(), &ConnOptions{
+	a.conn = NewConn(&Handlers{OnUpdate: l.opts.Update}, p.Stdin(), p.Stdout(), &ConnOptions{
 		Logger: l.opts.Logger, MaxMessageBytes: l.opts.MaxMessageBytes, MaxQueueBytes: l.opts.MaxQueueBytes,
 		CancelGrace: l.opts.Graces.Cancel, Observe: l.opts.Observe, Redact: l.redact.String,
+		desk: (*desk)(a),
 	})
 	return a, nil
 }

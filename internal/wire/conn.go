@@ -58,7 +58,8 @@ type Handler interface {
 	// there are none, and valid during the call only; parsed is what Parse returned.
 	// What is returned is given to Run later; nil is not.
 	Notification(method string, params []byte, parsed any) any
-	// Run is called with what Notification returned, one after the other.
+	// Run is called with what Notification returned and Defer was given, one after the
+	// other.
 	Run(ctx context.Context, deferred any)
 	// Receive is called with each request as it is read; it may answer it already.
 	Receive(r *Request)

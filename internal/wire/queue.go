@@ -52,6 +52,16 @@ func (c *Conn) hand() {
 	}
 }
 
+// Defer gives v to Handler.Run, after what was handed over before. It may be called
+// from any goroutine.
+func (c *Conn) Defer(v any) {
+	c.queued.Add(itemCost)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queue = append(c.queue, item{v, itemCost})
+	c.startDispatcher()
+}
+
 // maxKept is how many items a slice may have room for and still be used again by an
 // idle connection.
 const maxKept = 64

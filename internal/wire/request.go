@@ -49,6 +49,7 @@ func (c *Conn) receive(f *frame, method string, size int, over bool) {
 	c.requests[r.key] = r
 	c.open++
 	c.mu.Unlock()
+	c.hand() // what Receive defers comes after what was read before
 	c.h.Receive(r)
 	c.push(r, size)
 }

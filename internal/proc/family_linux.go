@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -18,8 +17,9 @@ type native struct {
 	line     lifeline
 	runID    string
 	sweeping bool // false: the group is all that is to be ended
-	started  time.Time
+	era      era
 
+	looked  span        // where newcomers has looked last
 	member  int         // who of the group was last seen alive
 	strayed map[int]int // pid -> pidfd of descendants seen outside the group
 }
@@ -30,7 +30,7 @@ func spawn(ctx context.Context, spec Spec, argv []string, stdio files) (*family,
 	if err != nil {
 		return nil, err
 	}
-	started := time.Now()
+	era := newEra()
 	pidfd := -1
 	proc, err := startProcess(ctx, spec.Path, argv, &os.ProcAttr{
 		Dir:   spec.Dir,
@@ -47,7 +47,7 @@ func spawn(ctx context.Context, spec Spec, argv []string, stdio files) (*family,
 		line:     line,
 		runID:    spec.RunID,
 		sweeping: spec.Sweep == SweepRun,
-		started:  started,
+		era:      era,
 		strayed:  map[int]int{},
 	}}
 	if pidfd >= 0 {

@@ -3,7 +3,6 @@
 package proc
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
@@ -37,12 +36,15 @@ func (f *family) kill() { f.signal(unix.SIGKILL) }
 // number from being given away: before the leader is reaped the leader does, and
 // afterwards the member that was seen by gone a moment ago.
 func (f *family) signal(sig unix.Signal) {
-	pgid := f.proc.Pid
-	if f.gone() || pgid <= 1 || pgid == unix.Getpgrp() {
+	if f.gone() || !isChilds(f.proc.Pid) {
 		return
 	}
-	unix.Kill(-pgid, sig)
+	unix.Kill(-f.proc.Pid, sig)
 }
+
+// isChilds reports whether pgid can be the group of a child: neither everybody, nor
+// the first process's, nor our own.
+func isChilds(pgid int) bool { return pgid > 1 && pgid != unix.Getpgrp() }
 
 // gone reports whether the child has exited and nothing of its group is alive. What
 // is ours is reaped on the way; zombies that are not ours do not count.
@@ -54,11 +56,18 @@ func (f *family) gone() bool {
 		return false
 	}
 	f.proc.Wait() // reaps where await did not
-	// As process 1, or as a subreaper, we have inherited what the child has left.
-	for pid, err := 1, error(nil); err == unix.EINTR || err == nil && pid > 0; {
-		pid, err = unix.Wait4(-f.proc.Pid, nil, unix.WNOHANG, nil)
+	pgid := -f.proc.Pid
+	if f.over = unix.Kill(pgid, 0) == unix.ESRCH; f.over {
+		return true
 	}
-	f.over = errors.Is(unix.Kill(-f.proc.Pid, 0), unix.ESRCH) || !f.memberAlive()
+	// As process 1, or as a subreaper, we have inherited what the child left behind.
+	for {
+		pid, err := unix.Wait4(pgid, nil, unix.WNOHANG, nil)
+		if err != unix.EINTR && pid <= 0 {
+			break
+		}
+	}
+	f.over = !f.memberAlive()
 	return f.over
 }
 

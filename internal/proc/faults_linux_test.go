@@ -320,7 +320,7 @@ func testL2(t *testing.T) {
 // carrying returns the living processes of a run.
 func carrying(id string) (pids []int) {
 	buf := make([]byte, 16<<10)
-	for _, pid := range list(1, 0) {
+	for _, pid := range all.list() {
 		if env, err := environOf(pid, &buf); err == nil && carries(env, id) && alive(pid) {
 			pids = append(pids, pid)
 		}
@@ -428,11 +428,11 @@ func testL15Row(t *testing.T) {
 
 func testL15Once(t *testing.T) {
 	before := leak.Snapshot()
-	var all sync.WaitGroup
+	var group sync.WaitGroup
 	for i := range 50 {
-		all.Go(func() { run(t, i) })
+		group.Go(func() { run(t, i) })
 	}
-	all.Wait()
+	group.Wait()
 	if err := before.Check(); err != nil {
 		t.Error(err)
 	}

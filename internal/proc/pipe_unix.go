@@ -19,7 +19,7 @@ func outPipe() (ours, child *os.File, err error) { return pipe() }
 // stderr, package os would answer a torn pipe of that number with SIGPIPE.
 func pipe() (r, w *os.File, err error) {
 	r, w, err = os.Pipe()
-	if err != nil || number(r) > 2 && number(w) > 2 {
+	if err != nil || descriptor(r) > 2 && descriptor(w) > 2 {
 		return r, w, err
 	}
 	// They hold the low numbers while the next pair is made.
@@ -28,8 +28,8 @@ func pipe() (r, w *os.File, err error) {
 	return pipe()
 }
 
-// number returns f's descriptor and leaves f as it is, which Fd does not.
-func number(f *os.File) (n int) {
+// descriptor returns f's and leaves f as it is, which Fd does not.
+func descriptor(f *os.File) (n int) {
 	if conn, err := f.SyscallConn(); err == nil {
 		conn.Control(func(fd uintptr) { n = int(fd) })
 	}

@@ -2,9 +2,9 @@ package proc
 
 import (
 	"bytes"
+	"math"
 	"strconv"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -36,19 +36,15 @@ func statusOf(pid int) (status, bool) {
 		rest = bytes.TrimLeft(rest, " ")
 		field[i], rest, _ = bytes.Cut(rest, []byte(" "))
 	}
-	number := func(i int) int {
-		n, _ := strconv.Atoi(string(field[i]))
-		return n
-	}
 	const pfKthread = 0x00200000 // include/linux/sched.h
 	return status{
 		pid:     pid,
-		parent:  number(1),
-		group:   number(2),
-		session: number(3),
-		threads: number(17),
+		parent:  number(field[1], 0),
+		group:   number(field[2], 0),
+		session: number(field[3], 0),
+		threads: number(field[17], 0),
 		zombie:  bytes.ContainsAny(field[0], "ZXx"),
-		kernel:  number(6)&pfKthread != 0,
+		kernel:  number(field[6], 0)&pfKthread != 0,
 	}, true
 }
 
@@ -64,27 +60,21 @@ func readProc(pid int, name string, buf []byte) ([]byte, error) {
 	return readFile("/proc/"+strconv.Itoa(pid)+"/"+name, buf)
 }
 
-// readFile reads a file into buf, up to its size. It goes without package os, which
-// would ask the poller about each one.
+// readFile reads the beginning of a file of /proc, all of it if it is smaller than
+// buf: these files are given in one piece. It goes without package os, which would
+// ask the poller about each one.
 func readFile(path string, buf []byte) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(fd)
-	n := 0
-	for n < len(buf) {
-		m, err := unix.Read(fd, buf[n:])
-		if err == unix.EINTR {
-			continue
-		} else if err != nil {
-			return nil, err
-		} else if m == 0 {
-			break
+	for {
+		n, err := unix.Read(fd, buf)
+		if err != unix.EINTR {
+			return buf[:max(0, n)], err
 		}
-		n += m
 	}
-	return buf[:n], nil
 }
 
 // environOf reads the environment a process was started with. It is empty for a
@@ -116,15 +106,20 @@ func carries(env []byte, id string) bool {
 	return false
 }
 
-// listFrom returns the processes numbered first and higher, ascending. Linux walks
-// them in that order, and the position in the directory is the number and a
-// constant, so that those below first cost nothing.
-func listFrom(first int) []int {
-	from := int64(0)
-	if first > 1 && canSeek() {
-		from = int64(first + seekBase)
+// span is a range of numbers of processes, both ends included.
+type span struct{ first, last int }
+
+// all are all numbers there are.
+var all = span{1, math.MaxInt}
+
+// list returns the processes numbered in s, ascending. Linux walks them in that
+// order, and the position in the directory is the number and a constant, so that
+// those outside cost nothing.
+func (s span) list() []int {
+	if s.first > 1 && canSeek() {
+		return s.listAt(int64(s.first + seekBase))
 	}
-	return list(first, from)
+	return s.listAt(0)
 }
 
 // seekBase is where the processes begin in /proc: FIRST_PROCESS_ENTRY in
@@ -135,11 +130,12 @@ const seekBase = 256
 // own number on we find ourselves.
 var canSeek = sync.OnceValue(func() bool {
 	self := unix.Getpid()
-	found := list(self, int64(self+seekBase))
-	return len(found) > 0 && found[0] == self
+	found := span{self, self}.listAt(int64(self + seekBase))
+	return len(found) == 1
 })
 
-func list(first int, from int64) []int {
+// listAt is list, which begins to read at a position of the directory.
+func (s span) listAt(from int64) []int {
 	fd, err := unix.Open("/proc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil
@@ -158,39 +154,13 @@ func list(first int, from int64) []int {
 		}
 		_, _, names = unix.ParseDirent(buf[:n], -1, names[:0])
 		for _, name := range names {
-			if pid, err := strconv.Atoi(name); err == nil && pid >= first {
+			switch pid, err := strconv.Atoi(name); {
+			case err != nil || pid < s.first:
+			case pid > s.last:
+				return pids
+			default:
 				pids = append(pids, pid)
 			}
 		}
 	}
 }
-
-// pidRate is how many numbers a second a machine is believed to give to processes
-// and threads at most, for long.
-const pidRate = 10_000
-
-// firstSince returns the lowest number that a process begun since then can have,
-// when the one with number pid was the first of them: pid, or 1 if the numbers may
-// have begun anew.
-func firstSince(pid int, then time.Time) int {
-	if lastPID() < pid || time.Since(then) > time.Duration(pidMax())*(time.Second/pidRate) {
-		return 1
-	}
-	return pid
-}
-
-// lastPID returns the number that was given last; 0 if that is not known.
-func lastPID() int {
-	var buf [128]byte
-	text, _ := readFile("/proc/loadavg", buf[:])
-	n, _ := strconv.Atoi(string(bytes.TrimSpace(text[bytes.LastIndexByte(text, ' ')+1:])))
-	return n
-}
-
-// pidMax returns the number at which they begin anew.
-var pidMax = sync.OnceValue(func() int {
-	var buf [32]byte
-	text, _ := readFile("/proc/sys/kernel/pid_max", buf[:])
-	n, _ := strconv.Atoi(string(bytes.TrimSpace(text)))
-	return n
-})

@@ -3,21 +3,22 @@ package proc
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// newcomers yields the processes begun since the child, each once. It lists them
-// anew until nobody is new, so that one that forks and goes while the others are
-// looked at is found by its child.
+// newcomers yields the processes begun since the child, each once, and some older
+// ones. It lists them anew until nobody is new, so that one that forks and goes while
+// the others are looked at is found by its child.
 func (f *family) newcomers(yield func(pid int) bool) {
-	first := firstSince(f.proc.Pid, f.started)
 	seen := map[int]bool{}
 	for fresh := true; fresh; {
 		fresh = false
-		for _, pid := range listFrom(first) {
+		f.looked = f.era.since(f.proc.Pid)
+		for _, pid := range f.looked.list() {
 			if seen[pid] {
 				continue
 			}
@@ -32,7 +33,7 @@ func (f *family) newcomers(yield func(pid int) bool) {
 // memberAlive reports whether anybody but zombies is in the group. Where there is no
 // /proc to tell, a zombie counts.
 func (f *family) memberAlive() bool {
-	if !canSeek() && len(list(1, 0)) == 0 {
+	if !canSeek() && len(all.list()) == 0 {
 		return true
 	}
 	if f.inGroup(f.member) {
@@ -71,16 +72,16 @@ func (f *family) track() {
 	if len(kin) == 0 {
 		return
 	}
-	var all []status
+	var kinds []status
 	for pid := range f.newcomers {
 		if s, ok := statusOf(pid); ok && !s.dead() {
-			all = append(all, s)
+			kinds = append(kinds, s)
 		}
 	}
 	// Parents mostly come before their children, so once is mostly enough.
 	for more := true; more; {
 		more = false
-		for _, s := range all {
+		for _, s := range kinds {
 			if kin[s.parent] && !kin[s.pid] {
 				kin[s.pid], more = true, true
 				if s.group != f.proc.Pid {
@@ -113,13 +114,12 @@ func (f *family) sweep(until time.Time) []Leftover {
 	s := sweeper{
 		family: f,
 		until:  until,
-		unique: firstSince(f.proc.Pid, f.started) > 1,
 		done:   map[int]bool{},
 		blank:  map[int]bool{},
 		hit:    map[int]int{},
 	}
 	if !f.gone() {
-		for pid := range f.newcomers {
+		for _, pid := range append([]int{f.proc.Pid}, slices.Collect(f.newcomers)...) {
 			if f.inGroup(pid) {
 				s.done[pid] = true
 				s.left = append(s.left, notEnded(pid))
@@ -141,7 +141,6 @@ func (f *family) sweep(until time.Time) []Leftover {
 type sweeper struct {
 	*family
 	until  time.Time
-	unique bool         // no number was given twice since the child began
 	buf    []byte       // for environments
 	done   map[int]bool // need not be looked at again
 	blank  map[int]bool // had no environment when it was looked at
@@ -231,20 +230,21 @@ func (s *sweeper) judge(pid int) verdict {
 		s.buf = make([]byte, 16<<10)
 	}
 	env, err := environOf(pid, &s.buf)
+	unique := s.looked != all // no number can have been given twice since the child began
 	denied := errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)
 	switch {
 	case err == nil && carries(env, s.runID):
 		return ours
 	case err != nil && !denied:
 		return foreign // it is gone
-	case len(env) > 0 && !s.unique:
+	case len(env) > 0 && !unique:
 		return foreign // the session's number may be anybody's
 	}
 	st, ok := statusOf(pid)
 	switch {
 	case !ok || st.zombie || st.kernel:
 		return foreign
-	case st.session == s.proc.Pid && s.unique:
+	case st.session == s.proc.Pid && unique:
 		return ours
 	case denied:
 		return hidden

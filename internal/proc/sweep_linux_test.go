@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -136,43 +137,74 @@ func TestSweepGroup(t *testing.T) {
 	}
 }
 
-// When the numbers of processes have begun anew since the child, all are looked at.
+// When the numbers of processes may have begun anew since the child, all are looked
+// at.
 func TestSweepAfterWrap(t *testing.T) {
 	p := start(t, shell(t, "setsid sleep 60 & echo $!; cat"))
 	pid := atoi(lines(t, p)())
-	if first := firstSince(p.PID, p.family.started); first != p.PID {
-		t.Errorf("a moment after the start: first is %d, want %d", first, p.PID)
-	}
-	p.family.started = time.Now().Add(-time.Duration(pidMax()+1) * time.Second / pidRate)
-	if first := firstSince(p.PID, p.family.started); first != 1 {
-		t.Errorf("long after the start: first is %d, want 1", first)
-	}
-	if first := firstSince(lastPID()+1000, time.Now()); first != 1 {
-		t.Errorf("with the last number below the child's: first is %d, want 1", first)
+	p.family.era = era{forks: -1}
+	if got := p.family.era.since(p.PID); got != all {
+		t.Errorf("looks at %v, want all", got)
 	}
 	p.Shutdown(patient)
 	mustBeGone(t, pid)
 }
 
-// listFrom finds the same processes as the whole list, from a number on.
-func TestListFrom(t *testing.T) {
+func TestEra(t *testing.T) {
+	pid, now := os.Getpid(), newEra()
+	long := time.Now().Add(-time.Duration(pidMax()+1) * time.Second / pidRate)
+	for _, test := range []struct {
+		name string
+		era  era
+		pid  int
+		want span
+	}{
+		{"short", now, pid, span{pid + 1, 0}},
+		{"short, but the number given last is lower", now, lastPID() + 10_000, all},
+		{"long, and few were begun", era{long, now.forks}, pid, span{pid + 1, 0}},
+		{"long, and many were begun", era{long, now.forks - pidMax()}, pid, all},
+		{"long, and it is not known how many", era{long, -1}, pid, all},
+	} {
+		before := lastPID()
+		got := test.era.since(test.pid)
+		if test.want.last == 0 && before <= got.last && got.last <= lastPID() {
+			got.last = 0
+		}
+		if got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+	if a, b := forks(), recentForks(); b <= 0 || a < b {
+		t.Errorf("processes begun: %d, a moment before: %d", a, b)
+	}
+}
+
+// A list in a span is the part of the whole list that is in it.
+func TestSpanList(t *testing.T) {
 	if !canSeek() {
 		t.Error("/proc cannot be read from a number on")
 	}
-	for range 3 {
-		stranger(t, "")
+	var ours []int
+	for range 5 {
+		ours = append(ours, stranger(t, ""))
 	}
-	all := list(1, 0)
-	for i := range all {
-		got := listFrom(all[i])
-		// Others come and go: what matters is where it begins, and ours.
-		if len(got) == 0 || got[0] < all[i] {
-			t.Errorf("from %d: %v", all[i], got)
+	slices.Sort(ours)
+	// Others come and go, we and ours do not.
+	filter := func(pids []int) []int {
+		return slices.DeleteFunc(pids, func(pid int) bool { return pid != os.Getpid() && !slices.Contains(ours, pid) })
+	}
+	for _, first := range ours {
+		for _, last := range ours {
+			want := []int{}
+			for _, pid := range filter(all.list()) {
+				if first <= pid && pid <= last {
+					want = append(want, pid)
+				}
+			}
+			if diff := cmp.Diff(want, append([]int{}, filter(span{first, last}.list())...)); diff != "" {
+				t.Errorf("from %d to %d (-want +got):\n%s", first, last, diff)
+			}
 		}
-	}
-	self := os.Getpid()
-	if got := listFrom(self); got[0] != self {
-		t.Errorf("from %d: %v", self, got)
 	}
 }
 

@@ -1,163 +1,140 @@
-// Package redact replaces secret values in what is shown. It is pure: no I/O beyond
-// the writer it is given, no goroutine.
-//
-//	r := redact.New([]string{"s3cr3t-value"})
-//	r.String("the key is s3cr3t-value") // "the key is [redacted]"
 package redact
 
 import (
-	"bytes"
-	"encoding/json"
-	"io"
 	"slices"
 	"strings"
 )
 
-// Mark stands in the place of a secret.
+// Mark stands where a secret was. Secrets that touch or overlap become one Mark.
 const Mark = "[redacted]"
 
-// minLength is the shortest value that is looked for, in bytes. Anything shorter
-// would be found everywhere.
-const minLength = 8
+// Shortest is the length in bytes of the shortest secret that is taken out. Shorter
+// values are words and numbers, which stand everywhere.
+const Shortest = 8
 
-// Redactor replaces a fixed set of values. A nil Redactor replaces nothing. Its
-// methods may be called from any goroutine.
+// A Redactor replaces secrets by [Mark]. It is immutable: any number of goroutines may
+// use it. A nil *Redactor redacts nothing.
 type Redactor struct {
-	secrets  [][]byte // longest first
-	replacer *strings.Replacer
+	// patterns are the forms of the secrets, sorted; first[c] is how many of them begin
+	// with a byte below c.
+	patterns []string
+	first    [257]int32
 }
 
-// New returns a Redactor of the given values, as they are and as they look within a
-// JSON string. Values shorter than 8 bytes are left out. Of a value of several lines
-// each line counts by itself too, so that it is known where lines are shown singly.
+// New returns a Redactor of the secrets. Those shorter than [Shortest] and blank ones are
+// ignored. A secret is found as it is and as it stands in JSON; the lines of one that has
+// several (a private key) are found one by one too, if they are long enough, whether it
+// has line breaks or writes them as \n.
 func New(secrets []string) *Redactor {
-	var forms []string
-	add := func(s string) {
-		if len(s) >= minLength && !slices.Contains(forms, s) {
-			forms = append(forms, s)
-		}
-	}
-	for _, secret := range secrets {
-		parts := append([]string{secret}, strings.FieldsFunc(secret, func(r rune) bool { return r == '\n' || r == '\r' })...)
-		for _, part := range parts {
-			if len(part) < minLength {
-				continue
-			}
-			add(part)
-			add(jsonForm(part, false))
-			add(jsonForm(part, true))
-		}
-	}
-	if len(forms) == 0 {
-		return nil
-	}
-	// Of secrets that overlap the longest is replaced whole.
-	slices.SortFunc(forms, func(a, b string) int {
-		if len(a) != len(b) {
-			return len(b) - len(a)
-		}
-		return strings.Compare(a, b)
-	})
 	r := &Redactor{}
-	var pairs []string
-	for _, f := range forms {
-		r.secrets = append(r.secrets, []byte(f))
-		pairs = append(pairs, f, Mark)
+	for _, secret := range secrets {
+		r.add(secret)
+		for line := range strings.SplitSeq(lineBreaks.Replace(secret), "\n") {
+			r.add(strings.TrimSpace(line))
+		}
 	}
-	r.replacer = strings.NewReplacer(pairs...)
+	slices.Sort(r.patterns)
+	r.patterns = slices.Clip(slices.Compact(r.patterns))
+	for _, p := range r.patterns {
+		r.first[int(p[0])+1]++
+	}
+	for c := range 256 {
+		r.first[c+1] += r.first[c]
+	}
 	return r
 }
 
-// jsonForm is s as it stands between the quotes of a JSON string.
-func jsonForm(s string, html bool) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(html)
-	e.Encode(s) // a string always encodes
-	text := strings.TrimSuffix(b.String(), "\n")
-	return text[1 : len(text)-1]
+var lineBreaks = strings.NewReplacer("\r", "\n", `\r`, "\n", `\n`, "\n")
+
+func (r *Redactor) add(secret string) {
+	if len(secret) >= Shortest && strings.TrimSpace(secret) != "" {
+		r.patterns = append(append(r.patterns, secret), jsonForms(secret)...)
+	}
 }
 
-// String returns s with every secret replaced.
+// String returns s without the secrets.
 func (r *Redactor) String(s string) string {
-	if r == nil {
+	b := []byte(s)
+	if !r.occurs(b) {
 		return s
 	}
-	return r.replacer.Replace(s)
+	return string(r.scan(nil, b, &progress{}, true))
 }
 
-// Bytes returns b with every secret replaced; b is not changed.
+// Bytes returns b without the secrets; b itself if there is none in it. It does not
+// change b.
 func (r *Redactor) Bytes(b []byte) []byte {
-	if r == nil {
+	if !r.occurs(b) {
 		return b
 	}
-	return []byte(r.replacer.Replace(string(b)))
+	return r.scan(nil, b, &progress{}, true)
 }
 
-// Writer returns a writer that passes what it is given on to w, with secrets replaced
-// also where they come in pieces. Of what it has it keeps back only an end that may
-// be the beginning of a secret, until more comes or it is closed. Closing does not
-// close w.
-func (r *Redactor) Writer(w io.Writer) io.WriteCloser {
-	return &writer{r: r, w: w}
-}
-
-type writer struct {
-	r    *Redactor
-	w    io.Writer
-	kept []byte
-}
-
-func (w *writer) Write(p []byte) (int, error) {
-	if w.r == nil {
-		return w.w.Write(p)
+// occurs reports whether there is anything to take out of b.
+func (r *Redactor) occurs(b []byte) bool {
+	if r == nil {
+		return false
 	}
-	w.kept = append(w.kept, p...)
-	return len(p), w.flush(false)
-}
-
-func (w *writer) Close() error {
-	if w.r == nil {
-		return nil
+	for i, c := range b {
+		for _, pattern := range r.from(c) {
+			if begins(b[i:], pattern) {
+				return true
+			}
+		}
 	}
-	return w.flush(true)
+	return false
 }
 
-// flush writes what can be decided by now; all of it at the end.
-func (w *writer) flush(end bool) error {
-	var out []byte
-	text := w.kept
-	for len(text) > 0 {
-		secret, partial := w.r.at(text)
-		if partial && !end {
+// from returns the patterns that begin with c.
+func (r *Redactor) from(c byte) []string {
+	return r.patterns[r.first[c]:r.first[int(c)+1]]
+}
+
+// progress is what a scan knows of the text before the piece it looks at.
+type progress struct {
+	covered int  // the piece's first bytes that a secret reaches into
+	inside  bool // the byte before the piece was part of a secret
+	done    int  // the bytes of the piece that were decided
+}
+
+// scan appends src without the secrets to dst. At the end of a piece that is not the
+// last it stops before the first byte with which a secret may begin that goes on in
+// the next piece.
+func (r *Redactor) scan(dst, src []byte, p *progress, last bool) []byte {
+	clear := 0 // src[clear:i] holds no secret and is not in dst yet
+	i := 0
+	for ; i < len(src); i++ {
+		rest := src[i:]
+		undecided := false
+		for _, pattern := range r.from(src[i]) {
+			switch {
+			case begins(rest, pattern):
+				p.covered = max(p.covered, i+len(pattern))
+			case !last && len(rest) < len(pattern) && begins(rest, pattern[:len(rest)]):
+				undecided = true
+			}
+		}
+		if undecided {
 			break
 		}
-		if secret > 0 {
-			out = append(out, Mark...)
-			text = text[secret:]
+		if i >= p.covered {
+			p.inside = false
 			continue
 		}
-		out = append(out, text[0])
-		text = text[1:]
+		dst = append(dst, src[clear:i]...)
+		clear = i + 1
+		if !p.inside {
+			dst = append(dst, Mark...)
+		}
+		p.inside = true
 	}
-	w.kept = append(w.kept[:0], text...)
-	if len(out) == 0 {
-		return nil
-	}
-	_, err := w.w.Write(out)
-	return err
+	p.done = i
+	p.covered = max(0, p.covered-i)
+	return append(dst, src[clear:i]...)
 }
 
-// at returns the length of the longest secret that text begins with, 0 if there is
-// none, and whether text is as far as it goes the beginning of a longer one.
-func (r *Redactor) at(text []byte) (secret int, partial bool) {
-	for _, s := range r.secrets {
-		switch {
-		case secret == 0 && bytes.HasPrefix(text, s):
-			secret = len(s)
-		case len(text) < len(s) && bytes.HasPrefix(s, text):
-			partial = true
-		}
-	}
-	return secret, partial
+// begins reports whether b, which begins with the first byte of s, begins with all of it.
+// The second byte is looked at first because it nearly always decides.
+func begins(b []byte, s string) bool {
+	return len(b) >= len(s) && (len(s) == 1 || b[1] == s[1]) && string(b[:len(s)]) == s
 }

@@ -1,0 +1,95 @@
+package redact
+
+import (
+	"strings"
+	"testing"
+)
+
+// naive is the Redactor in its simplest form: mark every byte of every occurrence,
+// then write each marked run as one Mark.
+func naive(patterns []string, s string) string {
+	secret := make([]bool, len(s))
+	for _, p := range patterns {
+		for i := range len(s) - len(p) + 1 {
+			if s[i:i+len(p)] == p {
+				for j := range len(p) {
+					secret[i+j] = true
+				}
+			}
+		}
+	}
+	var b strings.Builder
+	for i := range len(s) {
+		switch {
+		case !secret[i]:
+			b.WriteByte(s[i])
+		case i == 0 || !secret[i-1]:
+			b.WriteString(Mark)
+		}
+	}
+	return b.String()
+}
+
+// FuzzRedact compares String, Bytes and a Writer that is fed in arbitrary pieces with
+// the naive form, and checks that the Writer holds nothing but the beginning of a
+// secret.
+func FuzzRedact(f *testing.F) {
+	f.Add("hunter2hunter2|abcdefgh|efghijkl", "x abcdefghijkl hunter2hunter2", []byte{1, 3, 2})
+	f.Add("aaaaaaaa|aaaaaaaab", "aaaaaaaaaaaaaaaab aaaaaaa", []byte{7})
+	f.Add("a\"<b>&cdé|12345678\n87654321", "a\\\"\\u003cb\\u003e\\u0026cd\\u00e9 12345678\\n87654321", []byte{0, 5})
+	f.Add("\xff\xff\xff\xff\xff\xff\xff\xff", "\xff\xff\xff\xff\xff\xff\xff\xff\xff", []byte{4})
+	f.Fuzz(func(t *testing.T, list, text string, pieces []byte) {
+		if len(list) > 200 || len(text) > 2000 {
+			return // the naive form is slow
+		}
+		// The text gets secrets to find, however the fuzzer spells it.
+		secrets := strings.Split(list, "|")
+		text += " " + strings.Join(secrets, "")
+
+		r := New(secrets)
+		want := naive(r.patterns, text)
+		if got := r.String(text); got != want {
+			t.Fatalf("String(%q) = %q, want %q", text, got, want)
+		}
+		if got := r.Bytes([]byte(text)); string(got) != want {
+			t.Fatalf("Bytes(%q) = %q, want %q", text, got, want)
+		}
+
+		var out strings.Builder
+		w := r.Writer(&out).(*writer)
+		for i, rest := 0, text; rest != ""; i++ {
+			n := 1
+			if len(pieces) > 0 {
+				n = min(int(pieces[i%len(pieces)])%17+1, len(rest))
+			}
+			if _, err := w.Write([]byte(rest[:n])); err != nil {
+				t.Fatal(err)
+			}
+			rest = rest[n:]
+			if held := string(w.held); held != "" && !beginsOne(r.patterns, held) {
+				t.Fatalf("holds %q, which begins no secret", held)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != want {
+			t.Fatalf("Writer of %q wrote %q, want %q", text, out.String(), want)
+		}
+		for _, secret := range secrets {
+			// What is left can only spell a secret with the help of the mark.
+			if len(secret) >= Shortest && strings.TrimSpace(secret) != "" && strings.Contains(strings.ReplaceAll(out.String(), Mark, "\n\n"), secret) && !strings.Contains(secret, "\n") {
+				t.Fatalf("%q survives in %q", secret, out.String())
+			}
+		}
+	})
+}
+
+func beginsOne(patterns []string, s string) bool {
+	for _, p := range patterns {
+		if strings.HasPrefix(p, s) {
+			return true
+		}
+	}
+	return false
+}

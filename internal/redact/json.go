@@ -1,0 +1,40 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf16"
+)
+
+// jsonForms returns how a string stands inside a JSON string, where that differs from
+// the string itself: as Go writes it by default (<, > and & escaped for HTML), without
+// that, and with everything beyond ASCII escaped, as Python does.
+func jsonForms(s string) []string {
+	var forms []string
+	for _, html := range []bool{true, false} {
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(html)
+		if enc.Encode(s) == nil {
+			forms = append(forms, string(b.Bytes()[len(`"`):b.Len()-len(`"`+"\n")]))
+		}
+	}
+	return append(forms, ascii(forms[len(forms)-1]))
+}
+
+// ascii escapes what is not ASCII as JSON does, in UTF-16.
+func ascii(s string) string {
+	var b strings.Builder
+	for _, c := range s {
+		if c < 0x80 {
+			b.WriteRune(c)
+			continue
+		}
+		for _, u := range utf16.Encode([]rune{c}) {
+			fmt.Fprintf(&b, `\u%04x`, u)
+		}
+	}
+	return b.String()
+}

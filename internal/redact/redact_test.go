@@ -1,0 +1,194 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const pem = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nBKcwggSjAgEAAoIBAQC7\n-----END PRIVATE KEY-----\n"
+
+func TestString(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		secrets  []string
+		in, want string
+	}{
+		{"no secrets", nil, "text", "text"},
+		{"none in it", []string{"hunter2hunter2"}, "text hunter2", "text hunter2"},
+		{"one", []string{"hunter2hunter2"}, "a hunter2hunter2 b", "a [redacted] b"},
+		{"at the ends", []string{"hunter2hunter2"}, "hunter2hunter2 hunter2hunter2", "[redacted] [redacted]"},
+		{"short ones are ignored", []string{"1234567", "12345678"}, "1234567 12345678", "1234567 [redacted]"},
+		{"blank ones are ignored", []string{"          "}, "           x", "           x"},
+		{"the longest where several begin", []string{"abcdefgh", "abcdefghijkl"}, "xabcdefghijkly", "x[redacted]y"},
+		{"overlapping ones go wholly", []string{"abcdefgh", "efghijkl"}, "xabcdefghijkly", "x[redacted]y"},
+		{"touching ones become one mark", []string{"abcdefgh", "ijklmnop"}, "xabcdefghijklmnopy", "x[redacted]y"},
+		{"one that overlaps itself", []string{"aaaaaaaa"}, "b aaaaaaaaaaaa b", "b [redacted] b"},
+		{"one within another", []string{"cdefghij", "abcdefghijkl"}, "abcdefghijkl cdefghij", "[redacted] [redacted]"},
+		{"around a line break", []string{"abcdefgh\n"}, "x abcdefgh y", "x [redacted] y"},
+		{"in Go's JSON", []string{`pass"<&>\word`}, `{"e":"bad pass\"\u003c\u0026\u003e\\word"}`, `{"e":"bad [redacted]"}`},
+		{"in JSON without HTML's escapes", []string{`pass"<&>\word`}, `{"e":"bad pass\"<&>\\word"}`, `{"e":"bad [redacted]"}`},
+		{"in ASCII JSON", []string{"pässwörd🔑"}, `{"e":"p\u00e4ssw\u00f6rd\ud83d\udd11"}`, `{"e":"[redacted]"}`},
+		{"lines one by one", []string{pem}, "key:\n  MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n  BKcwggSjAgEAAoIBAQC7\n", "key:\n  [redacted]\n  [redacted]\n"},
+		{"the whole in JSON", []string{pem}, strings.ReplaceAll(pem, "\n", `\n`), "[redacted]"},
+		{"lines of one that writes its breaks", []string{strings.ReplaceAll(pem, "\n", `\n`)}, pem, "[redacted]\n[redacted]\n[redacted]\n[redacted]\n"},
+		{"not UTF-8", []string{"\xff\xfe\xfd\xfc\xfb\xfa\xf9\xf8"}, "a\xff\xfe\xfd\xfc\xfb\xfa\xf9\xf8b", "a[redacted]b"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := New(test.secrets)
+			if diff := cmp.Diff(test.want, r.String(test.in)); diff != "" {
+				t.Errorf("String (-want +got):\n%s", diff)
+			}
+			in := []byte(test.in)
+			if diff := cmp.Diff(test.want, string(r.Bytes(in))); diff != "" {
+				t.Errorf("Bytes (-want +got):\n%s", diff)
+			}
+			if string(in) != test.in {
+				t.Error("Bytes changed its argument")
+			}
+			for _, size := range []int{1, 2, 3, 7, len(test.in) + 1} {
+				var out strings.Builder
+				w := r.Writer(&out)
+				for rest := in; len(rest) > 0; {
+					n := min(size, len(rest))
+					if got, err := w.Write(rest[:n]); got != n || err != nil {
+						t.Fatalf("Write = %d, %v, want %d", got, err, n)
+					}
+					rest = rest[n:]
+				}
+				if err := w.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(test.want, out.String()); diff != "" {
+					t.Errorf("Writer, %d bytes at a time (-want +got):\n%s", size, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestJSONForms checks the escaped forms against what encoding/json really writes.
+func TestJSONForms(t *testing.T) {
+	const secret = "tab\there <b> & \"quoted\" \\ \u2028 \x01 é 🔑"
+	r := New([]string{secret})
+	frame, err := json.Marshal(map[string]any{"params": map[string]any{"text": "x " + secret + " y"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"params":{"text":"x [redacted] y"}}`
+	if diff := cmp.Diff(want, r.String(string(frame))); diff != "" {
+		t.Errorf("frame (-want +got):\n%s", diff)
+	}
+}
+
+func TestNil(t *testing.T) {
+	var r *Redactor
+	var out strings.Builder
+	w := r.Writer(&out)
+	io.WriteString(w, "hunter2")
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := []string{r.String("a"), string(r.Bytes([]byte("b"))), out.String()}; cmp.Diff([]string{"a", "b", "hunter2"}, got) != "" {
+		t.Errorf("a nil Redactor gave %q", got)
+	}
+}
+
+// TestWriterHoldsLittle checks what is held back after each write.
+func TestWriterHoldsLittle(t *testing.T) {
+	r := New([]string{"hunter2hunter2", "secret-one"})
+	var out strings.Builder
+	w := r.Writer(&out)
+	for _, step := range []struct{ in, out string }{
+		{"Password? ", "Password? "},              // a prompt without a newline
+		{"hunt", ""},                              // may begin a secret
+		{"ing\n", "hunting\n"},                    // did not
+		{"x hunter2hunter", "x "},                 // all but its last byte
+		{"2", "[redacted]"},                       // decided at its last byte
+		{"hunter2hunter2", ""},                    // goes on where the last one ended
+		{" s", " "},                               // the other one may begin
+		{"ecret-one!", "[redacted]!"},             // and does
+		{strings.Repeat("long ", 40000), "*long"}, // flows through
+		{"secret-on", ""},
+	} {
+		out.Reset()
+		if _, err := io.WriteString(w, step.in); err != nil {
+			t.Fatal(err)
+		}
+		want := step.out
+		if want == "*long" {
+			want = step.in
+		}
+		if got := out.String(); got != want {
+			t.Fatalf("after %.20q: wrote %.40q, want %.40q", step.in, got, want)
+		}
+		if held := len(w.(*writer).held); held >= len("hunter2hunter2") {
+			t.Fatalf("after %.20q: %d bytes are held", step.in, held)
+		}
+	}
+	if c := cap(w.(*writer).out) + cap(w.(*writer).held); c > 128<<10 {
+		t.Errorf("%d bytes of memory are kept after a long write", c)
+	}
+	out.Reset()
+	if err := w.Close(); err != nil || out.String() != "secret-on" {
+		t.Errorf("Close wrote %q, %v, want what was held", out.String(), err)
+	}
+	if err := w.Close(); err != nil || out.String() != "secret-on" {
+		t.Errorf("the second Close wrote again: %q, %v", out.String(), err)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+func TestWriterError(t *testing.T) {
+	w := New([]string{"hunter2hunter2"}).Writer(failing{io.ErrShortWrite})
+	for range 2 {
+		if n, err := io.WriteString(w, "text"); n != 0 || !errors.Is(err, io.ErrShortWrite) {
+			t.Errorf("Write = %d, %v, want 0 and the cause", n, err)
+		}
+	}
+	if err := w.Close(); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("Close = %v, want the cause", err)
+	}
+}
+
+// TestConcurrent lets the race detector see one Redactor in many goroutines.
+func TestConcurrent(t *testing.T) {
+	r := New([]string{"hunter2hunter2"})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() { // ends by itself
+			var out bytes.Buffer
+			w := r.Writer(&out)
+			io.WriteString(w, "a hunter2hunter2")
+			w.Close()
+			if out.String() != r.String("a hunter2hunter2") {
+				t.Errorf("got %q", out.String())
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func BenchmarkWriter(b *testing.B) {
+	var secrets []string
+	for c := 'a'; c <= 'z'; c++ {
+		for _, rest := range []string{"-secret-of-some-length-1", "-secret-of-some-length-2"} {
+			secrets = append(secrets, string(c)+rest)
+		}
+	}
+	w := New(secrets).Writer(io.Discard)
+	line := []byte(strings.Repeat("an ordinary line of a chatty agent's stderr ", 20) + "\n")
+	b.SetBytes(int64(len(line)))
+	for b.Loop() {
+		w.Write(line)
+	}
+}

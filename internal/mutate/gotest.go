@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,7 +20,7 @@ const (
 	stuck = hang + 5*time.Minute
 )
 
-// outcomes maps each row to how its subtest ended: "pass", "fail", "skip", or "run"
+// outcomes maps each row to how its subtests ended: "pass", "fail", "skip", or "run"
 // for one that a crash of the binary kept from ending.
 type outcomes map[string]string
 
@@ -49,11 +50,11 @@ func goTest(ctx context.Context, dir, pkg, overlay string, rows []string) (outco
 	return readEvents(string(out))
 }
 
-var rowTest = regexp.MustCompile(`^TestParity/([A-Z][0-9]+)[^/]*$`)
+var rowTest = regexp.MustCompile(`^TestParity/([A-Z][0-9]+)([^0-9]|$)`)
 
 // readEvents reads the output of go test -json.
 func readEvents(out string) (outcomes, error) {
-	results := outcomes{}
+	tests := map[string]string{} // the last action of each test
 	var build strings.Builder
 	for line := range strings.Lines(out) {
 		var e struct{ Action, Test, Output string }
@@ -66,11 +67,15 @@ func readEvents(out string) (outcomes, error) {
 		case "build-fail":
 			return nil, fmt.Errorf("it does not build:\n%s", strings.TrimSpace(build.String()))
 		case "run", "pass", "fail", "skip":
-			name := rowTest.FindStringSubmatch(e.Test)
-			// A row may have several subtests: one that fails decides.
-			if name != nil && results[name[1]] != "fail" {
-				results[name[1]] = e.Action
-			}
+			tests[e.Test] = e.Action
+		}
+	}
+	// Of the tests of a row the worst decides.
+	worst := []string{"", "pass", "skip", "run", "fail"}
+	results := outcomes{}
+	for test, action := range tests {
+		if row := rowTest.FindStringSubmatch(test); row != nil && slices.Index(worst, action) > slices.Index(worst, results[row[1]]) {
+			results[row[1]] = action
 		}
 	}
 	return results, nil

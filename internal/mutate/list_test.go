@@ -81,6 +81,8 @@ func TestReadEvents(t *testing.T) {
 {"Action":"fail","Test":"TestParity/A12_relative"}
 {"Action":"pass","Test":"TestParity/A12_again"}
 {"Action":"run","Test":"TestParity/B1"}
+{"Action":"run","Test":"TestParity/B2_in_session/new"}
+{"Action":"pass","Test":"TestParity/B2_in_session/new"}
 {"Action":"fail","Test":"TestParity"}
 not JSON
 `
@@ -88,7 +90,7 @@ not JSON
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(outcomes{"A1": "pass", "A12": "fail", "B1": "run"}, got); diff != "" {
+	if diff := cmp.Diff(outcomes{"A1": "pass", "A12": "fail", "B1": "run", "B2": "pass"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if _, err := readEvents(`{"Action":"build-output","Output":"x.go:1: no"}` + "\n" + `{"Action":"build-fail"}`); err == nil || !strings.Contains(err.Error(), "x.go:1") {

@@ -16,9 +16,11 @@ import (
 const (
 	// maxOutput is how much of an agent's text is kept by default, in bytes.
 	maxOutput = 16 << 20
-	// maxCards bounds the tool calls and permission records that are kept: what an
-	// agent can make without end must not fill the parent.
-	maxCards = 10_000
+	// maxCards bounds each of the messages, tool calls and permission records that are
+	// kept, maxCardBytes what the latter two hold: what an agent can make without end
+	// must not fill the parent.
+	maxCards     = 10_000
+	maxCardBytes = 16 << 20
 )
 
 // collector gathers what a run's updates say. It is fed on the connection's reader,
@@ -43,6 +45,7 @@ type collector struct {
 	calls     []ToolCall
 	callIndex map[string]int
 	records   []permission.Record
+	cardBytes int
 	cardsFull bool
 
 	plan   []PlanEntry
@@ -55,6 +58,7 @@ type collector struct {
 type message struct {
 	id   string
 	text []byte
+	cut  bool // its end is missing: nothing may follow
 }
 
 func newCollector() *collector {
@@ -158,9 +162,12 @@ func (c *collector) text(text, id string) {
 		n++
 	}
 	last := &c.messages[n-1]
+	if last.cut {
+		return
+	}
 	last.text = append(last.text, text...)
 	c.size += len(text)
-	if c.size > c.limit {
+	if c.size > c.limit || n > maxCards {
 		c.trim()
 	}
 }
@@ -169,12 +176,14 @@ func (c *collector) text(text, id string) {
 // older ones go first; of the answer itself the beginning is kept.
 func (c *collector) trim() {
 	c.truncated = true
-	for len(c.messages) > 1 && c.size > c.limit {
+	for len(c.messages) > 1 && (c.size > c.limit || len(c.messages) > maxCards) {
 		c.size -= len(c.messages[0].text)
-		c.messages = slices.Delete(c.messages, 0, 1)
+		c.messages[0] = message{}
+		c.messages = c.messages[1:]
 	}
 	if over := c.size - c.limit; over > 0 {
 		last := &c.messages[0]
+		last.cut = true
 		end := len(last.text) - over
 		for end > 0 && !utf8.RuneStart(last.text[end]) {
 			end--
@@ -192,7 +201,7 @@ func (c *collector) toolCall(f fields) {
 	}
 	i, ok := c.callIndex[id]
 	if !ok {
-		if len(c.calls) >= maxCards {
+		if len(c.calls) >= maxCards || !c.room(len(id)) {
 			c.cardsFull = true
 			return
 		}
@@ -201,15 +210,38 @@ func (c *collector) toolCall(f fields) {
 		c.calls = append(c.calls, ToolCall{ID: id, Status: string(acp.ToolCallStatusPending)})
 	}
 	call := &c.calls[i]
-	if title := f.text("title"); title != nil {
+	if title := f.text("title"); c.replaces(call.Title, title) {
 		call.Title = title
 	}
-	if kind := f.text("kind"); kind != nil {
+	if kind := f.text("kind"); c.replaces(call.Kind, kind) {
 		call.Kind = kind
 	}
-	if status := f.text("status"); status != nil {
+	if status := f.text("status"); c.replaces(&call.Status, status) {
 		call.Status = *status
 	}
+}
+
+// replaces reports whether a text of a card is to take the place of an old one: it is
+// there, and there is room for it.
+func (c *collector) replaces(old, text *string) bool {
+	if text == nil {
+		return false
+	}
+	size := len(*text)
+	if old != nil {
+		size -= len(*old)
+	}
+	return c.room(size)
+}
+
+// room takes that many bytes for the cards, if they are to be had.
+func (c *collector) room(bytes int) bool {
+	if c.cardBytes+bytes > maxCardBytes {
+		c.cardsFull = true
+		return false
+	}
+	c.cardBytes += bytes
+	return true
 }
 
 // permission adds a decision and marks its tool call with it.
@@ -219,6 +251,10 @@ func (c *collector) permission(rec permission.Record) {
 	if len(c.records) >= maxCards {
 		c.cardsFull = true
 		return
+	}
+	if size, err := json.Marshal(rec); err != nil || !c.room(len(size)) {
+		// What was decided is kept, without what it was about.
+		rec.RawInput, rec.Title, rec.Options = nil, nil, []permission.Option{}
 	}
 	c.records = append(c.records, rec)
 	if rec.SessionID != c.session {

@@ -197,7 +197,7 @@ func parityClose(t *testing.T) {
 				wait forever
 			on signal TERM
 				append rungs term
-				wait forever`, &subagent.ACPOptions{Graces: shortGraces})
+				wait forever`, &subagent.ACPOptions{Graces: client.Graces{Cancel: hang, Close: hang, EOF: time.Second, Term: time.Second}})
 		run := s.start(t.Context())
 		firstText(t, run)
 		res := closed(t, run)

@@ -28,8 +28,7 @@ const hang = 20 * time.Second
 // shortGraces are for agents that do not go by themselves. Those that do are given
 // the default ones: they cost them nothing, and a slow machine does not matter.
 var shortGraces = client.Graces{
-	Cancel: 500 * time.Millisecond, Close: 200 * time.Millisecond,
-	EOF: 300 * time.Millisecond, Term: 200 * time.Millisecond, Kill: 2 * time.Second,
+	Cancel: 500 * time.Millisecond, EOF: time.Second, Term: time.Second, Kill: 2 * time.Second,
 }
 
 // raceEnv keeps a program built with the race detector, which this test binary is,

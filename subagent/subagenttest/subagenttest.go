@@ -67,8 +67,8 @@ func Run(t *testing.T, make func(t *testing.T) subagent.Provider) {
 }
 
 func names(t *testing.T, p subagent.Provider) {
-	if p.Name() == "" || p.Name() != p.Name() {
-		t.Errorf("Name() = %q, want a name that stays", p.Name())
+	if first := p.Name(); first == "" || p.Name() != first {
+		t.Errorf("Name() is %q and then %q, want a name that stays", first, p.Name())
 	}
 }
 

@@ -28,15 +28,20 @@ func isPath(v string) bool {
 		strings.HasPrefix(v, `\\`) || len(v) > 2 && v[1] == ':' && (v[2] == '\\' || v[2] == '/')
 }
 
+// isPlainURL reports whether a value is an address that anybody may know.
+func isPlainURL(v string) bool {
+	return strings.Contains(v, "://") && !strings.ContainsAny(v, " \t\n") && !opaque(v)
+}
+
 // isPublic reports whether a value is the public half of a key pair, a certificate,
-// or the name of one.
+// the name of one, or an address.
 func isPublic(v string) bool {
 	for _, p := range publicPrefixes {
 		if strings.HasPrefix(v, p) {
 			return true
 		}
 	}
-	return isPath(v) && strings.HasSuffix(v, ".pub") || derTag(v) == derSequence
+	return isPath(v) && strings.HasSuffix(v, ".pub") || derTag(v) == derSequence || isPlainURL(v)
 }
 
 // The first thing in a certificate or public key in DER is a sequence, in a private

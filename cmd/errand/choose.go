@@ -9,15 +9,15 @@ import (
 	"github.com/errand-acp/errand/client"
 )
 
-// choice is the agent that was chosen.
+// choice is the agent that was chosen, with what is known of it.
 type choice struct {
 	name    string
 	command client.Command
 	graces  client.Graces
 	sweep   client.SweepMode
-	hints   []string
-	install string
-	notes   []string
+	hints   []string // variables that it is known to want
+	install string   // how to install it
+	notes   []string // warnings that the result is to carry beside its own
 }
 
 const demoName = "demo"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/errand-acp/errand/subagent"
 )
@@ -11,15 +12,18 @@ import (
 // display is the run as this program shows it: on stdout in its format, and beside it,
 // for people, on the screen.
 type display struct {
-	format  format
-	out     *output
-	screen  *screen
-	notes   []string // warnings of our own
-	install string
+	format format
+	out    *output
+	screen *screen
+	agent  choice      // what is known of the agent, with warnings of our own
+	over   atomic.Bool // the end was shown: a killed run may still have events
 }
 
 // event shows an event. The end is left to the end: only then the result is whole.
 func (s *display) event(e subagent.Event) {
+	if s.over.Load() {
+		return
+	}
 	if s.format != eventsFormat {
 		s.screen.event(e)
 		return
@@ -29,7 +33,7 @@ func (s *display) event(e subagent.Event) {
 	}
 	s.out.out(encode(e))
 	if e.Type == subagent.EventStart {
-		for _, note := range s.notes {
+		for _, note := range s.agent.notes {
 			s.out.out(encode(subagent.Event{Type: subagent.EventWarning, RunID: e.RunID, Time: e.Time, Warning: note}))
 		}
 	}
@@ -41,8 +45,8 @@ var errUnread = errors.New("the output was not read")
 // end shows the result and returns the exit status. ctx is the one that this program
 // cancels its run by; hint says that a denied permission is to be explained.
 func (s *display) end(res *subagent.Result, ctx context.Context, hint bool) int {
-	s.screen.end()
-	s.out.out(s.format.result(res, s.screen.streamed))
+	s.over.Store(true)
+	s.out.out(s.format.result(res, s.screen.end()))
 	err := s.out.wait()
 	if err != nil && !isClosedPipe(err) {
 		// Whatever it cost to get it must not be lost for a full disk.
@@ -55,7 +59,7 @@ func (s *display) end(res *subagent.Result, ctx context.Context, hint bool) int 
 	if ctx.Err() != nil {
 		why = context.Cause(ctx).Error()
 	}
-	for _, line := range explain(res, why, s.install) {
+	for _, line := range explain(res, why, s.agent) {
 		s.out.diag(line + "\n")
 	}
 	if text := deniedHint(res); hint && text != "" {

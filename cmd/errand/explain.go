@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/errand-acp/errand/client"
@@ -15,9 +16,8 @@ import (
 const stderrLines = 12
 
 // explain says why a run ended otherwise than completed, in lines; none where it
-// completed. why is what made this program cancel it, install how to install the
-// agent; both may be empty.
-func explain(res *subagent.Result, why, install string) []string {
+// completed. why is what made this program cancel it, empty if nothing did.
+func explain(res *subagent.Result, why string, agent choice) []string {
 	var lines []string
 	say := func(format string, args ...any) {
 		lines = append(lines, visible.Line(fmt.Sprintf(format, args...)))
@@ -31,8 +31,11 @@ func explain(res *subagent.Result, why, install string) []string {
 		if e.Code != nil {
 			say("  code %d%s", *e.Code, errorData(e.Data))
 		}
-		if e.Kind == client.KindSpawn && install != "" {
-			say("  to install it: %s", install)
+		if e.Kind == client.KindSpawn && agent.install != "" {
+			say("  to install it: %s", agent.install)
+		}
+		if name := mayMiss(res, agent.hints); name != "" {
+			say("  to let a variable through: --env %s", name)
 		}
 	case res.Stop == stopreason.Completed:
 		return nil
@@ -57,6 +60,23 @@ func explain(res *subagent.Result, why, install string) []string {
 		}
 	}
 	return append(lines, stderrEnd(res)...)
+}
+
+// mayMiss returns a variable that was held back and may be what a failed agent
+// misses, one that it is known to want if there is one.
+func mayMiss(res *subagent.Result, known []string) string {
+	switch res.Error.Kind {
+	case client.KindExit, client.KindAuthRequired, client.KindAgent:
+		for _, name := range known {
+			if slices.Contains(res.WithheldEnv, name) {
+				return name
+			}
+		}
+		if len(known) == 0 && len(res.WithheldEnv) > 0 {
+			return res.WithheldEnv[0]
+		}
+	}
+	return ""
 }
 
 // stderrEnd shows the end of what a failed agent wrote to stderr. One line of it is

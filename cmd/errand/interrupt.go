@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"sync"
@@ -61,7 +60,7 @@ func (i *interrupt) watch() {
 	select {
 	case s := <-i.signals:
 		number, _ := s.(syscall.Signal)
-		i.cancel(&stopped{what: fmt.Sprintf("%v signal", s), status: 128 + int(number)})
+		i.cancel(&stopped{what: s.String(), status: 128 + int(number)})
 	case <-i.done:
 		return
 	}

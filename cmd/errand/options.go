@@ -48,13 +48,10 @@ func (f *runFlags) register(set *pflag.FlagSet) {
 
 // task is a run that is ready to start.
 type task struct {
+	agent    choice
 	provider subagent.Provider
-	command  client.Command // the provider's
 	dir      string
 	timeout  time.Duration // 0 = none
-	// notes are warnings that the result is to carry beside its own.
-	notes   []string
-	install string // how to install the agent, where that is known
 }
 
 // configError is a mistake of the user's: the result's error of kind config.
@@ -76,7 +73,7 @@ func (f *runFlags) prepare(command []string, con *console) (*task, error) {
 		return nil, err
 	}
 	o := &subagent.ACPOptions{Graces: choice.graces, Sweep: choice.sweep, Hints: choice.hints}
-	t := &task{notes: choice.notes, install: choice.install}
+	t := &task{}
 	if t.timeout, err = f.durations(o); err != nil {
 		return nil, err
 	}
@@ -90,9 +87,9 @@ func (f *runFlags) prepare(command []string, con *console) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.command = choice.command
-	t.command.Env = append(t.command.Env, env...)
-	t.provider, err = subagent.NewACP(choice.name, t.command, o)
+	choice.command.Env = append(choice.command.Env, env...)
+	t.agent = choice
+	t.provider, err = subagent.NewACP(choice.name, choice.command, o)
 	return t, err
 }
 

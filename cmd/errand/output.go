@@ -14,7 +14,7 @@ const (
 	holdBack = 1 << 20
 	// giveUp is how much may wait once the run is being ended, when nobody is made to
 	// wait any more. What is over it is dropped: its reader has stopped reading.
-	giveUp = 64 << 20
+	giveUp = 16 << 20
 	// stalled is how long nothing must have been read before the end of the program
 	// gives up on its reader, if the run was cancelled.
 	stalled = time.Second

@@ -105,7 +105,7 @@ func TestOutputDropsWhatNobodyReads(t *testing.T) {
 	r := &reader{take: make(chan struct{})}
 	o := newOutput(r, &bytes.Buffer{}, func(error) {})
 	o.hurry()
-	const piece = 8 << 20
+	const piece = 4 << 20
 	for range 3 * giveUp / piece {
 		o.out(strings.Repeat("x", piece))
 	}

@@ -93,15 +93,23 @@ func (f *runFlags) run(prompts, command []string, con *console) int {
 		res = f.refused(err, command)
 		show.screen = newScreen(out, con, res.Provider, false, true, nil)
 	} else {
-		show.notes, show.install = t.notes, t.install
+		show.agent = t.agent
 		live := show.format == liveFormat
 		show.screen = newScreen(out, con, t.provider.Name(), live, f.quiet || f.events, t.redact())
-		for _, note := range t.notes {
+		for _, note := range t.agent.notes {
 			show.screen.note(note)
 		}
-		res = t.run(ctx, signals, prompt, show.event)
+		context.AfterFunc(ctx, show.screen.cancelling)
+		runCtx := ctx
+		if t.timeout > 0 {
+			var cancel context.CancelFunc
+			runCtx, cancel = context.WithTimeout(ctx, t.timeout)
+			defer cancel()
+			context.AfterFunc(runCtx, out.hurry)
+		}
+		res = t.run(runCtx, signals, prompt, show.event)
 	}
-	res.Warnings = append(append([]string{}, show.notes...), res.Warnings...)
+	res.Warnings = append(append([]string{}, show.agent.notes...), res.Warnings...)
 	return show.end(res, ctx, !f.quiet && !f.permissionSet)
 }
 
@@ -119,11 +127,6 @@ func (f *runFlags) refused(err error, command []string) *subagent.Result {
 
 // run starts the agent, waits for the end of its turn and closes it.
 func (t *task) run(ctx context.Context, signals *interrupt, prompt string, event func(subagent.Event)) *subagent.Result {
-	if t.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, t.timeout)
-		defer cancel()
-	}
 	over := make(chan *subagent.Result, 1)
 	// Ends with the run; where a killed run does not end, with the program.
 	go func() {
@@ -155,8 +158,8 @@ func (t *task) run(ctx context.Context, signals *interrupt, prompt string, event
 
 // redact returns a function that replaces the secrets of the agent's environment.
 func (t *task) redact() func(string) string {
-	policy := t.command.Inherit
-	policy.Set = append(policy.Set, t.command.Env...)
+	policy := t.agent.command.Inherit
+	policy.Set = append(policy.Set, t.agent.command.Env...)
 	return redact.New(envscrub.Secrets(os.Environ(), policy)).String
 }
 

@@ -175,7 +175,7 @@ func TestPrompt(t *testing.T) {
 		{"a dash", "from stdin", []string{"-"}, "<from stdin>\n"},
 		{"a dash within", "not read", []string{"a - b"}, "<a - b>\n"},
 		{"other scripts", "", []string{"日本 🙂"}, "<日本 🙂>\n"},
-		{"large", strings.Repeat("x", 1<<20), nil, "<" + strings.Repeat("x", 1<<20) + ">\n"},
+		{"large", strings.Repeat("x", 200<<10), nil, "<" + strings.Repeat("x", 200<<10) + ">\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

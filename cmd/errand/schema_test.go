@@ -133,11 +133,13 @@ func TestSchemaRefuses(t *testing.T) {
 	_, resolved := schema(t, "result")
 	good := newProgram(t).run(append([]string{"run", "--json", "hi"}, scripted(t, "on session/prompt\n  text x\n  stop end_turn\n")...)...).stdout
 	for name, change := range map[string]func(map[string]any){
-		"unknown stop":     func(v map[string]any) { v["stop"] = "cancelled" },
-		"null output":      func(v map[string]any) { v["output"] = nil },
-		"null list":        func(v map[string]any) { v["warnings"] = nil },
-		"a missing field":  func(v map[string]any) { delete(v, "exit") },
-		"unknown kind":     func(v map[string]any) { v["error"] = map[string]any{"kind": "oops", "step": "spawn", "message": "", "code": nil, "data": nil, "retryable": false} },
+		"unknown stop":    func(v map[string]any) { v["stop"] = "cancelled" },
+		"null output":     func(v map[string]any) { v["output"] = nil },
+		"null list":       func(v map[string]any) { v["warnings"] = nil },
+		"a missing field": func(v map[string]any) { delete(v, "exit") },
+		"unknown kind": func(v map[string]any) {
+			v["error"] = map[string]any{"kind": "oops", "step": "spawn", "message": "", "code": nil, "data": nil, "retryable": false}
+		},
 		"number as string": func(v map[string]any) { v["protocolVersion"] = "1" },
 	} {
 		var v map[string]any

@@ -125,15 +125,17 @@ func (s *screen) warnings(res *subagent.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, w := range res.Warnings {
-		if !s.warned[w] && !s.quiet {
+		said := s.warned[w] || res.Error != nil && res.Error.Message == w
+		if !said && !s.quiet {
 			s.warned[w] = true
 			s.line(s.paint(part{warningPart, "warning: " + visible.Line(w)}))
 		}
 	}
 }
 
-// end takes the spinner away and finishes what is on the line.
-func (s *screen) end() {
+// end takes the spinner away and finishes what is on the line. It reports whether
+// some of the answer was shown.
+func (s *screen) end() (streamed bool) {
 	if s.spinner != nil {
 		s.spinner.stop()
 	}
@@ -144,6 +146,17 @@ func (s *screen) end() {
 	}
 	s.clearSpinner()
 	s.endLine()
+	return s.streamed
+}
+
+// cancelling says that the run is being cancelled, to whoever waits for its end.
+func (s *screen) cancelling() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.spinner != nil && !s.spinner.stopped() {
+		s.line("errand: cancelling; interrupt once more to kill")
+		s.spinner.label = "cancelling"
+	}
 }
 
 // spin draws the spinner, unless the answer's line is under way.

@@ -111,15 +111,11 @@ on session/prompt
   stop cancelled
 `
 
-// hostile ignores everything but SIGKILL, and has helpers in its group and out of it.
+// hostile ignores everything but SIGKILL, and so does its helper.
 const hostile = `
 ignore TERM
 on session/prompt
   spawn
-    ignore TERM
-    wait forever
-  end
-  spawn session
     ignore TERM
     write helper
     wait forever

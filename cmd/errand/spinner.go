@@ -50,6 +50,15 @@ func startSpinner(draw func(frame string, since time.Duration)) *spinner {
 // touch says that something was shown.
 func (sp *spinner) touch() { sp.shown.Store(int64(time.Since(sp.began))) }
 
+func (sp *spinner) stopped() bool {
+	select {
+	case <-sp.quit:
+		return true
+	default:
+		return false
+	}
+}
+
 func (sp *spinner) stop() {
 	close(sp.quit)
 	<-sp.ended

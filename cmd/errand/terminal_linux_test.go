@@ -254,3 +254,23 @@ func TestTerminalHasNoPrompt(t *testing.T) {
 		t.Errorf("status %d", status)
 	}
 }
+
+func TestTerminalSaysThatItCancels(t *testing.T) {
+	p := newProgram(t)
+	p.Env = []string{"TERM=xterm"}
+	tm := newTerminal(t)
+	cmd := p.command(append([]string{"run", "hi"}, scripted(t, "on session/prompt\n  text ready\n  wait cancel\n  wait file go\n  stop cancelled\n")...)...)
+	tm.start(cmd)
+	tm.await("ready")
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	tm.await("ready\r\nerrand: cancelling; interrupt once more to kill")
+	if err := os.WriteFile(filepath.Join(p.Dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	has(t, "the terminal", tm.rest(), "errand: cancelled: interrupt\n")
+	if status := exitStatusOf(t, cmd); status != 130 {
+		t.Errorf("status %d", status)
+	}
+}

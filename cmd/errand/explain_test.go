@@ -1,0 +1,105 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/permission"
+	"github.com/errand-acp/errand/stopreason"
+	"github.com/errand-acp/errand/subagent"
+)
+
+func TestExplain(t *testing.T) {
+	code := -32603
+	title := "Delete \x1b[31m all"
+	tests := []struct {
+		name  string
+		res   subagent.Result
+		why   string
+		agent choice
+		want  []string
+	}{
+		{name: "completed", res: subagent.Result{Stop: stopreason.Completed}},
+		{name: "completed, after a signal", res: subagent.Result{Stop: stopreason.Completed}, why: "interrupt signal"},
+		{name: "cancelled by us", res: subagent.Result{Stop: stopreason.Aborted}, why: "interrupt signal", want: []string{"errand: cancelled: interrupt signal"}},
+		{name: "cancelled by the agent", res: subagent.Result{Provider: "x", Stop: stopreason.Aborted}, want: []string{"errand: x ended the turn as cancelled"}},
+		{name: "refused", res: subagent.Result{Provider: "x", Stop: stopreason.Refusal}, want: []string{"errand: x refused"}},
+		{name: "cut short", res: subagent.Result{Stop: stopreason.MaxTokens}, want: []string{"errand: the answer was cut short at the model's token limit"}},
+		{name: "an outcome without an error", res: subagent.Result{Stop: stopreason.Error}, want: []string{"errand: the run ended as error"}},
+		{
+			name: "configuration", res: subagent.Result{Provider: "x", Stop: stopreason.Error, Error: &subagent.Error{Kind: client.KindConfig, Step: client.StepConfig, Message: "--dir is empty"}},
+			want: []string{"errand: --dir is empty"},
+		},
+		{
+			name: "not installed", agent: choice{install: "npm install x"},
+			res:  subagent.Result{Provider: "x", Stop: stopreason.Error, Error: &subagent.Error{Kind: client.KindSpawn, Step: client.StepSpawn, Message: "no x"}},
+			want: []string{"errand: x: spawn: no x", "  to install it: npm install x"},
+		},
+		{
+			name: "the agent's own error", agent: choice{install: "npm install x"},
+			res: subagent.Result{Provider: "x", Stop: stopreason.Error, StderrTail: "one line, which the message has\n", Error: &subagent.Error{
+				Kind: client.KindAgent, Step: client.StepPrompt, Message: "bad\nthing\x1b", Code: &code, Data: json.RawMessage(`{"a":"` + "\u202e" + `"}`),
+			}},
+			want: []string{`errand: x: session/prompt: bad\u{a}thing\u{1b}`, `  code -32603, data {"a":"\u{202e}"}`},
+		},
+		{
+			name: "held back", agent: choice{hints: []string{"X_KEY", "Y_KEY"}},
+			res:  subagent.Result{Provider: "x", WithheldEnv: []string{"A_TOKEN", "Y_KEY"}, Error: &subagent.Error{Kind: client.KindAuthRequired, Step: client.StepNewSession, Message: "no"}},
+			want: []string{"errand: x: session/new: no", "  to let a variable through: --env Y_KEY"},
+		},
+		{
+			name: "held back from an agent that is not known",
+			res:  subagent.Result{Provider: "x", WithheldEnv: []string{"A_TOKEN"}, Error: &subagent.Error{Kind: client.KindExit, Step: client.StepPrompt, Message: "no"}},
+			want: []string{"errand: x: session/prompt: no", "  to let a variable through: --env A_TOKEN"},
+		},
+		{
+			name: "held back, but not what it misses", agent: choice{hints: []string{"X_KEY"}},
+			res:  subagent.Result{Provider: "x", WithheldEnv: []string{"A_TOKEN"}, Error: &subagent.Error{Kind: client.KindExit, Step: client.StepPrompt, Message: "no"}},
+			want: []string{"errand: x: session/prompt: no"},
+		},
+		{
+			name: "open calls and stderr",
+			res: subagent.Result{
+				Provider: "x", Stop: stopreason.Aborted, StderrTail: strings.Repeat("old\n", 20) + "a\r\nb \x1b]0;x\a\n\n",
+				ToolCalls: []subagent.ToolCall{{ID: "1", Title: &title, Status: "cancelled"}, {ID: "2", Status: "unknown"}, {ID: "3", Status: "completed"}, {ID: "4", Status: "failed"}},
+				Error:     &subagent.Error{Kind: client.KindTimeout, Step: client.StepPrompt, Message: "late"},
+			},
+			want: append(append([]string{
+				"errand: x: session/prompt: late",
+				`  still open, and perhaps done in part: Delete \u{1b}[31m all`,
+				"  still open, and perhaps done in part: 2",
+				"  the end of its stderr:",
+			}, slices.Repeat([]string{"  | old"}, stderrLines-2)...), "  | a", `  | b \u{1b}]0;x\u{7}`),
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, explain(&tt.res, tt.why, tt.agent)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDeniedHint(t *testing.T) {
+	record := func(d permission.Outcome) permission.Record { return permission.Record{Decision: d} }
+	for _, tt := range []struct {
+		records []permission.Record
+		want    string
+	}{
+		{nil, ""},
+		{[]permission.Record{record(permission.Allowed), record(permission.Cancelled)}, ""},
+		{[]permission.Record{record(permission.Denied)}, "a permission request was denied"},
+		{[]permission.Record{record(permission.Denied), record(permission.Denied)}, "2 permission requests were denied"},
+	} {
+		got := deniedHint(&subagent.Result{Permissions: tt.records})
+		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%d records: %q, want %q", len(tt.records), got, tt.want)
+		}
+	}
+}

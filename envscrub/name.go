@@ -1,6 +1,7 @@
 package envscrub
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -9,7 +10,7 @@ import (
 
 // nameRule returns the rule by which a variable's name says credential, or "". The
 // value has a say only where the name alone would mislead: PASSWORD_AUTH=true is a
-// setting, DEPLOY_KEY=ssh-ed25519 AAAA… is the public half, MAX_LICENSE is a secret
+// setting, DEPLOY_KEY=ssh-ed25519 AAAA… is the public half, SITE_LICENSE is a secret
 // only if the value looks like one.
 func nameRule(name, value string) string {
 	upper := strings.ToUpper(name)
@@ -64,7 +65,7 @@ func (h hit) counts(ws []string) bool {
 // hits yields the places where a term says credential, from left to right. What a
 // phrase covers is out of the reach of the terms for parts of words: in GPG_KEY_ID no
 // KEY is left to find.
-func hits(ws []string) func(yield func(hit) bool) {
+func hits(ws []string) iter.Seq[hit] {
 	end := significant(ws)
 	return func(yield func(hit) bool) {
 		for i := 0; i < len(ws); {

@@ -1,6 +1,9 @@
 package envscrub
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
 // findPassword returns the first password (or token) that stands in front of a host:
 // in a URL of any scheme, in user:password@host:port, in Go's MySQL form
@@ -46,7 +49,7 @@ type userinfo struct {
 }
 
 // userinfos yields the userinfo of each address in v.
-func userinfos(v string) func(yield func(userinfo) bool) {
+func userinfos(v string) iter.Seq[userinfo] {
 	return func(yield func(userinfo) bool) {
 		rest, found := v, false
 		for {

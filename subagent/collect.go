@@ -45,6 +45,7 @@ type collector struct {
 	calls     []ToolCall
 	callIndex map[string]int
 	records   []permission.Record
+	cardLimit int
 	cardBytes int
 	cardsFull bool
 
@@ -62,7 +63,7 @@ type message struct {
 }
 
 func newCollector() *collector {
-	return &collector{limit: maxOutput, early: map[string][]client.Update{}, callIndex: map[string]int{}}
+	return &collector{limit: maxOutput, cardLimit: maxCardBytes, early: map[string][]client.Update{}, callIndex: map[string]int{}}
 }
 
 // setSession says which session the run is. Updates for it that came earlier are
@@ -236,7 +237,7 @@ func (c *collector) replaces(old, text *string) bool {
 
 // room takes that many bytes for the cards, if they are to be had.
 func (c *collector) room(bytes int) bool {
-	if c.cardBytes+bytes > maxCardBytes {
+	if c.cardBytes+bytes > c.cardLimit {
 		c.cardsFull = true
 		return false
 	}

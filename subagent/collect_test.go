@@ -17,7 +17,7 @@ import (
 func text(text string, id ...string) string { return chunk("agent_message_chunk", text, id...) }
 func thought(s string) string               { return chunk("agent_thought_chunk", s) }
 func call(id, title, fields string) string {
-	return fmt.Sprintf(`{"sessionUpdate":"tool_call","toolCallId":%q,"title":%q%s}`, id, title, fields)
+	return `{"sessionUpdate":"tool_call","toolCallId":"` + id + `","title":"` + title + `"` + fields + `}`
 }
 
 func chunk(kind, text string, id ...string) string {
@@ -147,7 +147,7 @@ func TestCollectBounds(t *testing.T) {
 		c.text("m", id)
 		c.permission(permission.Record{SessionID: "s", ToolCallID: id}) // makes a tool call too
 	}
-	collect(c, text("the last"))
+	collect(c, text("the last", "last"))
 	res := collected(c, false)
 	if len(res.Messages) != maxCards || !res.Truncated || res.Output != "the last" {
 		t.Errorf("%d messages, truncated %v, output %q", len(res.Messages), res.Truncated, res.Output)
@@ -160,7 +160,8 @@ func TestCollectBounds(t *testing.T) {
 	}
 
 	c = collecting()
-	long := strings.Repeat("x", maxCardBytes/4)
+	c.cardLimit = 40_000
+	long := strings.Repeat("x", c.cardLimit/4)
 	for i := range 5 {
 		collect(c, call(fmt.Sprint(i), long, ""))
 		c.permission(permission.Record{SessionID: "s", ToolCallID: fmt.Sprint(i), RawInput: long, Decision: permission.Denied})
@@ -177,8 +178,8 @@ func TestCollectBounds(t *testing.T) {
 			kept += len(long)
 		}
 	}
-	if kept == 0 || kept > maxCardBytes {
-		t.Errorf("%d bytes are kept, want up to %d", kept, maxCardBytes)
+	if kept == 0 || kept > c.cardLimit {
+		t.Errorf("%d bytes are kept, want up to %d", kept, c.cardLimit)
 	}
 	// What was decided is told whatever it was about.
 	if len(res.Permissions) != 5 || len(res.ToolCalls) != 5 || len(res.Warnings) != 1 {

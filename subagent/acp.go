@@ -137,13 +137,13 @@ func (p *acpProvider) Start(ctx context.Context, req Request) (Run, error) {
 		base.fillFailed(err)
 		return nil, p.notStarted(r, base, err)
 	}
-	r.redact = agent.Redact
+	r.setSecrets(agent.Redact)
 	a := &acpRun{run: r, agent: agent, provider: p}
 	if err := a.open(&base); err != nil {
 		a.close(&base)
 		return nil, p.notStarted(r, base, err)
 	}
-	r.begin(base, driver{turn: a.turn, close: a.close})
+	r.begin(base, driver{turn: a.turn, look: a.look, close: a.close})
 	return r, nil
 }
 

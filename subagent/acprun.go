@@ -103,14 +103,19 @@ func (a *acpRun) activity() activity {
 	return activity{frames: s.Received, waiting: s.OpenRequests > 0, openCall: a.collect.openCalls()}
 }
 
+// look fills in what the agent wrote so far beside its frames.
+func (a *acpRun) look(res *Result) {
+	res.StderrTail, res.StderrTruncated = a.agent.Stderr()
+	noise := a.agent.Noise()
+	res.Noise = Noise{Lines: int(noise.Lines), First: append([]string{}, noise.First...)}
+}
+
 // close shuts the agent down and adds what is known only then.
 func (a *acpRun) close(final *Result) {
 	report := a.agent.Close()
 	final.Exit = &report.Exit
-	final.StderrTail, final.StderrTruncated = a.agent.Stderr()
+	a.look(final)
 	a.collect.fillLate(final)
-	noise := a.agent.Noise()
-	final.Noise = Noise{Lines: int(noise.Lines), First: append([]string{}, noise.First...)}
 	final.Counts.Dropped += int(a.agent.Conn().Stats().DroppedUpdates)
 	if len(report.Leftover) > 0 {
 		text := "left behind, and could not be ended: " + strings.Join(report.Leftover, "; ")

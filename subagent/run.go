@@ -26,7 +26,6 @@ type run struct {
 	provider string
 	req      Request
 	started  time.Time
-	redact   func(string) string // set before begin
 	collect  *collector
 	updates  *updateQueue
 
@@ -53,7 +52,8 @@ type run struct {
 	earlyBytes  int
 	begun, over bool
 
-	mu               sync.Mutex // guards what is below
+	mu               sync.Mutex          // guards what is below
+	secrets          func(string) string // replaces them; nil until they are known
 	warnings         []string
 	settled          int // how many of them are in outcome
 	listenerPanicked bool
@@ -65,6 +65,9 @@ type driver struct {
 	// when the turn has ended, at the latest soon after ctx has. It is called once,
 	// on the run's own goroutine.
 	turn func(ctx context.Context) turnEnd
+	// look fills in what is known of the program by now. It is called when the turn
+	// has ended. nil: there is nothing to look at.
+	look func(*Result)
 	// close ends whatever the run started and fills in what can be known only then.
 	// It is called once, after turn has returned. nil: there is nothing to end.
 	close func(*Result)
@@ -85,7 +88,6 @@ type turnEnd struct {
 func newRun(ctx context.Context, provider string, req Request) *run {
 	r := &run{
 		id: newRunID(), provider: provider, req: req, started: time.Now(),
-		redact:  func(text string) string { return text },
 		collect: newCollector(), updates: newUpdateQueue(),
 		done: make(chan struct{}), ended: make(chan struct{}),
 	}
@@ -136,6 +138,9 @@ func (r *run) turn() (end turnEnd) {
 // settle makes the outcome.
 func (r *run) settle(end turnEnd) *Result {
 	res := r.base
+	if r.driver.look != nil {
+		r.driver.look(&res)
+	}
 	r.collect.fill(&res, end.cancelled, r.redact)
 	res.StopReason, res.Meta = end.stopReason, end.meta
 	res.Usage = mergeUsage(end.usage, res.Usage)
@@ -196,6 +201,24 @@ func (r *run) abortCause() *Error {
 		return &Error{Kind: client.KindTimeout, Step: client.StepPrompt, Message: "the caller's deadline passed", Err: cause}
 	}
 	return nil
+}
+
+// redact replaces the secrets of the run's program in text.
+func (r *run) redact(text string) string {
+	r.mu.Lock()
+	secrets := r.secrets
+	r.mu.Unlock()
+	if secrets == nil {
+		return text
+	}
+	return secrets(text)
+}
+
+// setSecrets says how secrets are replaced from now on.
+func (r *run) setSecrets(replace func(string) string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.secrets = replace
 }
 
 // warn adds a warning to the result.

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/coder/acp-go-sdk"
@@ -23,6 +25,38 @@ func BlockType(b acp.ContentBlock) string {
 		return "resource"
 	}
 	return ""
+}
+
+// MarshalBlock writes a content block as JSON, with all that is in it: the SDK's own
+// encoding leaves annotations and _meta out. A block of no type is an error.
+// See https://agentclientprotocol.com/protocol/content.
+func MarshalBlock(b acp.ContentBlock) (json.RawMessage, error) {
+	var block any
+	switch {
+	case b.Text != nil:
+		v := *b.Text
+		v.Type = "text"
+		block = v
+	case b.Image != nil:
+		v := *b.Image
+		v.Type = "image"
+		block = v
+	case b.Audio != nil:
+		v := *b.Audio
+		v.Type = "audio"
+		block = v
+	case b.ResourceLink != nil:
+		v := *b.ResourceLink
+		v.Type = "resource_link"
+		block = v
+	case b.Resource != nil:
+		v := *b.Resource
+		v.Type = "resource"
+		block = v
+	default:
+		return nil, errors.New("a content block of no type")
+	}
+	return json.Marshal(block)
 }
 
 // CheckPrompt returns an error of kind capability if the agent does not take one of

@@ -2,6 +2,7 @@ package subagent
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/coder/acp-go-sdk"
 
@@ -40,13 +41,30 @@ type Request struct {
 	MaxDepth *int `json:"maxDepth,omitempty"`
 	// Tools lists the tools the agent may use; nil means all
 	// (CapabilityToolFilter).
-	Tools []string `json:"tools,omitempty"`
+	Tools []string `json:"tools,omitzero"`
 
 	// Events, if set, is told what happens, one event at a time and in order: a
 	// start, what comes in between, an end. A start that fails has no events. It is
 	// called from the run's own goroutine; being slow slows the agent and loses
 	// nothing, and a panic is contained and becomes a warning.
 	Events func(Event) `json:"-"`
+}
+
+// MarshalJSON writes the request with all that is in its content blocks.
+func (r Request) MarshalJSON() ([]byte, error) {
+	type plain Request
+	out := struct {
+		Prompt []json.RawMessage `json:"prompt"`
+		plain
+	}{plain: plain(r)}
+	for i, b := range r.Prompt {
+		block, err := client.MarshalBlock(b)
+		if err != nil {
+			return nil, fmt.Errorf("prompt block %d: %w", i, err)
+		}
+		out.Prompt = append(out.Prompt, block)
+	}
+	return json.Marshal(out)
 }
 
 // Text is a prompt of one text block.

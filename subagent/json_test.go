@@ -1,0 +1,202 @@
+package subagent_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/acp-go-sdk"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/permission"
+	"github.com/errand-acp/errand/stopreason"
+	"github.com/errand-acp/errand/subagent"
+)
+
+// allBlocks has every kind of content block, with everything in it that can be.
+func allBlocks() []acp.ContentBlock {
+	priority := 0.5
+	annotations := &acp.Annotations{Audience: []acp.Role{acp.RoleUser}, Priority: &priority, LastModified: ptr("2026-01-01T00:00:00Z")}
+	meta := map[string]any{"trace": "t1"}
+	return []acp.ContentBlock{
+		{Text: &acp.ContentBlockText{Type: "text", Text: "line\n\"quoted\" <tag> \u2028 ü", Annotations: annotations, Meta: meta}},
+		{Image: &acp.ContentBlockImage{Type: "image", Data: "aGk=", MimeType: "image/png", Uri: ptr("file:///a.png"), Annotations: annotations, Meta: meta}},
+		{Audio: &acp.ContentBlockAudio{Type: "audio", Data: "aGk=", MimeType: "audio/wav", Annotations: annotations, Meta: meta}},
+		{ResourceLink: &acp.ContentBlockResourceLink{
+			Type: "resource_link", Name: "n", Uri: "file:///n", Description: ptr("d"), MimeType: ptr("text/plain"), Size: ptr(3), Title: ptr("T"),
+			Annotations: annotations, Meta: meta,
+		}},
+		{Resource: &acp.ContentBlockResource{Type: "resource", Annotations: annotations, Meta: meta, Resource: acp.EmbeddedResourceResource{
+			TextResourceContents: &acp.TextResourceContents{Uri: "file:///t", Text: "t", MimeType: ptr("text/plain"), Meta: meta},
+		}}},
+		{Resource: &acp.ContentBlockResource{Type: "resource", Resource: acp.EmbeddedResourceResource{
+			BlobResourceContents: &acp.BlobResourceContents{Uri: "file:///b", Blob: "aGk=", MimeType: ptr("application/octet-stream"), Meta: meta},
+		}}},
+	}
+}
+
+func TestRequestJSON(t *testing.T) {
+	for name, req := range map[string]subagent.Request{
+		"the least": {Prompt: subagent.Text("hello"), Dir: "/work"},
+		"everything": {
+			Prompt: allBlocks(), Dir: "/work", ParentDir: "/parent", Labels: map[string]string{"tenant": "t1"},
+			Model: "big", Mode: "plan", OutputSchema: json.RawMessage(`{"type":"object"}`), MaxDepth: ptr(0), Tools: []string{"read"},
+		},
+		"no tool at all": {Prompt: subagent.Text("x"), Dir: "/work", Tools: []string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			raw, err := json.Marshal(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var back subagent.Request
+			if err := json.Unmarshal(raw, &back); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(req, back); diff != "" {
+				t.Errorf("it changed on its way through %s (-before +after):\n%s", raw, diff)
+			}
+			if diff := cmp.Diff(req.Needs(), back.Needs()); diff != "" {
+				t.Errorf("its needs changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+
+	raw, err := json.Marshal(subagent.Request{Prompt: subagent.Text("hello"), Dir: "/work", Events: func(subagent.Event) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "JSON", string(raw), `{"prompt":[{"text":"hello","type":"text"}],"dir":"/work"}`)
+}
+
+// fullResult has every field set.
+func fullResult() subagent.Result {
+	return subagent.Result{
+		SchemaVersion: subagent.SchemaVersion, RunID: "run-1", Provider: "p", SessionID: ptr("s"), Dir: "/work",
+		StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), Labels: map[string]string{"a": "b"}, Meta: map[string]any{"m": 1.0},
+		ProtocolVersion: ptr(1), Client: subagent.Implementation{Name: "c", Version: "1"},
+		Agent: subagent.Agent{Name: ptr("a"), Version: ptr("2"), Command: []string{"a", "acp"}, Path: ptr("/bin/a")},
+		Model: ptr("m"), Mode: ptr("plan"), Stop: stopreason.Error, StopReason: ptr("banana"),
+		Output: "out", Messages: []subagent.Message{{ID: ptr("1"), Text: "out"}}, Truncated: true, Empty: true, Structured: json.RawMessage(`{"a":1}`),
+		ToolCalls: []subagent.ToolCall{{ID: "c", Title: ptr("T"), Kind: ptr("edit"), Status: "unknown", Permitted: ptr(false)}},
+		Permissions: []permission.Record{{
+			SessionID: "s", ToolCallID: "c", Kind: ptr("edit"), Title: ptr("T"), RawInput: map[string]any{"x": 1.0},
+			Options: []permission.Option{{ID: "o", Kind: "allow_once"}}, Decision: permission.Denied, OptionID: ptr("o"), Rule: "r", Ambiguous: true, Ms: 0.5,
+		}},
+		Plan: []subagent.PlanEntry{{Content: "c", Priority: "high", Status: "pending"}},
+		Usage: &subagent.Usage{
+			InputTokens: ptr(1.0), OutputTokens: ptr(2.0), TotalTokens: ptr(3.0), ThoughtTokens: ptr(4.0), CachedReadTokens: ptr(5.0),
+			CachedWriteTokens: ptr(6.0), ContextUsed: ptr(7.0), ContextSize: ptr(8.0), Cost: &subagent.Cost{Amount: 0.1, Currency: "USD"},
+		},
+		Files: []json.RawMessage{json.RawMessage(`{}`)}, Commands: []json.RawMessage{json.RawMessage(`{}`)}, Patch: ptr("p"),
+		Error: &subagent.Error{Kind: client.KindAgent, Step: client.StepPrompt, Message: "m", Code: ptr(-1), Data: json.RawMessage(`[1]`), Retryable: true},
+		Exit:  &client.Exit{Code: ptr(3), Signal: ptr("SIGTERM"), Rung: client.RungTerm}, StderrTail: "e", StderrTruncated: true,
+		Noise: subagent.Noise{Lines: 2, First: []string{"n"}}, Counts: subagent.Counts{Updates: 1, Unknown: 2, Foreign: 3, Late: 4, Dropped: 5},
+		WithheldEnv: []string{"KEY"}, Warnings: []string{"w"}, Attempts: []json.RawMessage{json.RawMessage(`{}`)}, ContinuedFrom: ptr("run-0"),
+		Timing: subagent.Timing{StartMs: 1, PromptMs: 2, CloseMs: 3, TotalMs: 6},
+	}
+}
+
+func TestResultJSON(t *testing.T) {
+	full := fullResult()
+	raw, err := json.Marshal(full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back subagent.Result
+	if err := json.Unmarshal(raw, &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(full, back, cmpopts.IgnoreFields(subagent.Error{}, "Err")); diff != "" {
+		t.Errorf("it changed on its way through %s (-before +after):\n%s", raw, diff)
+	}
+	// A reader ignores what it does not know.
+	if err := json.Unmarshal([]byte(strings.Replace(string(raw), `{`, `{"brandNew":{"a":[1]},`, 1)), &back); err != nil {
+		t.Errorf("with a field of a later version: %v", err)
+	}
+
+	// The names are a contract, and so is that none is left out.
+	equal(t, "fields", keys(t, raw), keys(t, []byte(contract)))
+	res := play(t, `on session/prompt; text hi`, nil).run("go")
+	raw, err = json.Marshal(res)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	var want map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(contract), &want); err != nil {
+		t.Fatal(err)
+	}
+	for name := range want {
+		if _, ok := got[name]; !ok {
+			t.Errorf("%s is left out of a plain result", name)
+		}
+	}
+	for _, name := range []string{"meta", "model", "mode", "structured", "plan", "usage", "files", "commands", "patch", "error", "attempts", "continuedFrom"} {
+		equal(t, name+" of a plain result", string(got[name]), "null")
+	}
+	for _, name := range []string{"toolCalls", "permissions", "warnings"} {
+		equal(t, name+" of a plain result", string(got[name]), "[]")
+	}
+	equal(t, "labels of a plain result", string(got["labels"]), "{}")
+	equal(t, "exit of a plain result", string(got["exit"]), `{"code":0,"signal":null,"rung":"eof"}`)
+}
+
+// contract is the result as DESIGN.md has it.
+const contract = `{
+  "schemaVersion": 1, "runId": "", "provider": "", "sessionId": "", "dir": "", "startedAt": "", "labels": {}, "meta": {},
+  "protocolVersion": 1, "client": {"name": "", "version": ""}, "agent": {"name": "", "version": "", "command": [], "path": ""},
+  "model": "", "mode": "", "stop": "", "stopReason": "",
+  "output": "", "messages": [{"id": "", "text": ""}], "truncated": false, "empty": false, "structured": null,
+  "toolCalls": [{"id": "", "title": "", "kind": "", "status": "", "permitted": null}],
+  "permissions": [{"sessionId": "", "toolCallId": "", "kind": "", "title": "", "rawInput": {}, "options": [{"id": "", "kind": ""}],
+    "decision": "", "optionId": "", "rule": "", "ambiguous": false, "ms": 0}],
+  "plan": [{"content": "", "priority": "", "status": ""}],
+  "usage": {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0, "thoughtTokens": 0, "cachedReadTokens": 0, "cachedWriteTokens": 0,
+    "contextUsed": 0, "contextSize": 0, "cost": {"amount": 0, "currency": ""}},
+  "files": null, "commands": null, "patch": null,
+  "error": {"kind": "", "step": "", "message": "", "code": 0, "data": null, "retryable": false},
+  "exit": {"code": 0, "signal": "", "rung": ""}, "stderrTail": "", "stderrTruncated": false,
+  "noise": {"lines": 0, "first": []}, "counts": {"updates": 0, "unknown": 0, "foreign": 0, "late": 0, "dropped": 0},
+  "withheldEnv": [], "warnings": [], "attempts": null, "continuedFrom": "",
+  "timing": {"startMs": 0, "promptMs": 0, "closeMs": 0, "totalMs": 0} }`
+
+// keys lists the names of the objects in JSON, as far as the contract has them.
+func keys(t testing.TB, raw []byte) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatal(err)
+	}
+	free := map[string]bool{"labels": true, "meta": true, "structured": true, "rawInput": true, "data": true, "files": true, "commands": true, "attempts": true}
+	var shape func(v any) any
+	shape = func(v any) any {
+		switch v := v.(type) {
+		case map[string]any:
+			out := map[string]any{}
+			for name, value := range v {
+				out[name] = nil
+				if !free[name] {
+					out[name] = shape(value)
+				}
+			}
+			return out
+		case []any:
+			if len(v) > 0 {
+				return shape(v[0])
+			}
+		}
+		return nil
+	}
+	out, err := json.Marshal(shape(v))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}

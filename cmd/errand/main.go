@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -34,7 +35,7 @@ func standardConsole() *console {
 	return &console{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
 		inTTY: tty(os.Stdin), outTTY: tty(os.Stdout), errTTY: tty(os.Stderr),
-		dumb: t == "" || t == "dumb",
+		dumb: t == "dumb" || t == "" && runtime.GOOS != "windows",
 	}
 }
 

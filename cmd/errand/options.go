@@ -29,21 +29,25 @@ type runFlags struct {
 
 func (f *runFlags) register(set *pflag.FlagSet) {
 	set.SortFlags = false
-	set.StringVar(&f.agent, "agent", "", "a preset, see 'errand agents'; or demo, the built-in agent (`NAME`)")
-	set.StringVar(&f.dir, "dir", ".", "the agent's directory (`DIR`)")
-	set.StringVar(&f.permission, "permission", "reject", "how permission requests are answered: reject or allow (`POLICY`);\nask, on the terminal, is not available yet")
-	set.StringArrayVar(&f.env, "env", nil, "set a variable for the agent (KEY=VALUE), or let one of yours through (`KEY`);\nrepeatable. Others can read a command line: let secrets through, do not write them out")
+	set.StringVar(&f.agent, "agent", "", "the `NAME` of a preset (see 'errand agents'), or demo, the built-in agent")
+	set.StringVar(&f.dir, "dir", ".", "the `DIR` that the agent works in")
+	set.StringVar(&f.permission, "permission", "reject", "how to answer permission requests, a `POLICY`: reject or allow;\nask, on the terminal, is not available yet")
+	set.StringArrayVar(&f.env, "env", nil, "`KEY=VALUE` sets a variable for the agent, KEY alone lets one of yours through;\nrepeatable. Others can read a command line: let secrets through, do not write them out")
 	set.StringArrayVar(&f.envFiles, "env-file", nil, "set the variables in a `FILE` of KEY=VALUE lines; repeatable")
-	set.StringVar(&f.timeout, "timeout", "0", "end the run after this `DURATION`, such as 90s or 10m; 0 means never")
-	set.StringVar(&f.startTimeout, "start-timeout", client.DefaultStartTimeout.String(), "how long the agent may take to be ready (`DURATION`); 0 means for ever")
-	set.StringVar(&f.idleTimeout, "idle-timeout", "0", "end the run when nothing came from the agent for this `DURATION`; 0 means never")
-	set.StringVar(&f.cancelGrace, "cancel-grace", "", "how long a cancelled agent may take to answer (`DURATION`)")
-	set.StringVar(&f.eofGrace, "eof-grace", "", "how long the agent may take to exit once its stdin is closed (`DURATION`)")
-	set.StringVar(&f.termGrace, "term-grace", "", "how long it may take after SIGTERM, before SIGKILL (`DURATION`)")
-	set.StringVar(&f.sweep, "sweep", "", "what is ended with the agent: run, everything it started, or group, its process group\n(`MODE`; default: what fits the agent, else run)")
+	set.StringVar(&f.timeout, "timeout", "0", "end the run after this `DURATION`, such as 90s or 10m; 0: never")
+	set.StringVar(&f.startTimeout, "start-timeout", "60s", "give up when the agent is not ready after this `DURATION`; 0: never")
+	set.StringVar(&f.idleTimeout, "idle-timeout", "0", "end the run when nothing came from the agent for this `DURATION`; 0: never")
+	set.StringVar(&f.cancelGrace, "cancel-grace", "", "give a cancelled agent this `DURATION` to answer"+graceDefault(client.DefaultGraces.Cancel))
+	set.StringVar(&f.eofGrace, "eof-grace", "", "give the agent this `DURATION` to exit once its stdin is closed"+graceDefault(client.DefaultGraces.EOF))
+	set.StringVar(&f.termGrace, "term-grace", "", "give it this `DURATION` after SIGTERM, before SIGKILL"+graceDefault(client.DefaultGraces.Term))
+	set.StringVar(&f.sweep, "sweep", "", "what ends with the agent, a `MODE`: run, everything it started, or group, its process group\n(default what fits the agent, else run)")
 	set.BoolVar(&f.json, "json", false, "print one JSON object, the result, on stdout and nothing else")
 	set.BoolVar(&f.events, "events", false, "print every event on stdout as it comes, a JSON object a line")
 	set.BoolVar(&f.quiet, "quiet", false, "print the final answer only")
+}
+
+func graceDefault(d time.Duration) string {
+	return fmt.Sprintf("\n(default what fits the agent, else %v)", d)
 }
 
 // task is a run that is ready to start.

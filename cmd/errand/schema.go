@@ -31,20 +31,24 @@ func schemaNames() []string { return slices.Sorted(maps.Keys(schemas)) }
 func newSchema(con *console) *cobra.Command {
 	names := schemaNames()
 	return &cobra.Command{
-		Use:   "schema NAME",
+		Use:   "schema [NAME]",
 		Short: "Print the JSON Schema of what errand prints",
-		Long: `Schema prints a JSON Schema (draft 2020-12). NAME is one of:
+		Long: `Schema prints a JSON Schema (draft 2020-12), or without a NAME the names there are:
   ` + strings.Join(names, "\n  ") + `
 Fields may be added to these documents and none is renamed or removed, so the schemas
 allow more fields than they name.`,
 		Example: "  errand schema result",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || schemas[args[0]] == nil {
+			if len(args) > 1 || len(args) == 1 && schemas[args[0]] == nil {
 				return fmt.Errorf("schema takes one name: %s", strings.Join(names, ", "))
 			}
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				_, err := fmt.Fprintln(con.out, strings.Join(names, "\n"))
+				return err
+			}
 			schema, err := schemas[args[0]]()
 			if err != nil {
 				return err

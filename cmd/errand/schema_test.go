@@ -181,6 +181,12 @@ on session/prompt
 	}
 }
 
+func TestSchemaNames(t *testing.T) {
+	if got := newProgram(t).run("schema"); got.stdout != "event\nrequest\nresult\n" || got.status != statusOK {
+		t.Errorf("status %d, stdout %q", got.status, got.stdout)
+	}
+}
+
 func TestSchemaOfRequests(t *testing.T) {
 	_, resolved := schema(t, "request")
 	depth := 2

@@ -34,7 +34,7 @@ type screen struct {
 
 func newScreen(out *output, con *console, agent string, live, quiet bool, redact func(string) string) *screen {
 	s := &screen{
-		out: out, agent: agent, live: live, quiet: quiet, shared: live && con.errTTY,
+		out: out, agent: visible.Line(agent), live: live, quiet: quiet, shared: live && con.errTTY,
 		colors: termenv.Ascii, width: con.errWidth, scribe: scribe{redact: redact}, warned: map[string]bool{},
 	}
 	if con.errTTY && !con.dumb {

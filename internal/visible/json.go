@@ -2,6 +2,7 @@ package visible
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -11,7 +12,8 @@ import (
 // difference, and a person who looks at it on a terminal is safe. doc must be valid
 // JSON; bytes in it that are not UTF-8 become U+FFFD, as for any reader.
 func JSON(doc []byte) []byte {
-	if plain(doc) {
+	// What is below a space can only be white space between tokens.
+	if !slices.ContainsFunc(doc, func(b byte) bool { return b > '~' }) {
 		return doc
 	}
 	out := make([]byte, 0, len(doc)+64)
@@ -20,7 +22,7 @@ func JSON(doc []byte) []byte {
 		switch {
 		case r == utf8.RuneError && n == 1:
 			out = append(out, `\ufffd`...)
-		case r >= ' ' && hidden(r): // below it is white space between tokens
+		case r >= ' ' && hidden(r):
 			for _, u := range utf16.AppendRune(nil, r) {
 				out = fmt.Appendf(out, `\u%04x`, u)
 			}

@@ -78,7 +78,7 @@ func (st *Stream) show(s string, last bool) string {
 }
 
 // plain reports whether s is printable ASCII, which most text is.
-func plain[S string | []byte](s S) bool {
+func plain(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
 			return false

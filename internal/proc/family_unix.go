@@ -60,15 +60,15 @@ func (f *family) gone() bool {
 	if f.over = unix.Kill(pgid, 0) == unix.ESRCH; f.over {
 		return true
 	}
-	// As process 1, or as a subreaper, we have inherited what the child left behind.
+	f.over = !f.memberAlive()
+	// As process 1, or as a subreaper, we have inherited what the child left behind:
+	// as zombies, too, when their parent died after them.
 	for {
 		pid, err := unix.Wait4(pgid, nil, unix.WNOHANG, nil)
 		if err != unix.EINTR && pid <= 0 {
-			break
+			return f.over
 		}
 	}
-	f.over = !f.memberAlive()
-	return f.over
 }
 
 // signalName returns the name of s as in the headers, such as "SIGKILL".

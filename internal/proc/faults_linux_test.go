@@ -2,6 +2,7 @@ package proc
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -79,7 +80,7 @@ func init() {
 			cmd.Stdout = os.Stdout
 			cmd.Run()
 		}
-		select {}
+		forever()
 	}
 	// orphan leaves a process behind in a group of its own, with another environment
 	// or, given an argument, none.
@@ -92,12 +93,10 @@ func init() {
 		}
 		fmt.Println(cmd.Process.Pid)
 	}
-	// stops stops itself, and ends with its stdin.
 	children["stops"] = func([]string) {
-		signal.Reset()
 		fmt.Println("stopping")
 		unix.Kill(os.Getpid(), unix.SIGSTOP)
-		io.Copy(io.Discard, os.Stdin)
+		forever()
 	}
 	children["tty"] = func([]string) {
 		f, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
@@ -297,7 +296,7 @@ func testL2(t *testing.T) {
 		}
 		for range runs {
 			spec := shell(t, "read line; setsid sleep 60 & exit 0")
-			spec.RunID = "lastmoment" + filepath.Base(spec.Dir)
+			spec.RunID = rand.Text()
 			p := start(t, spec)
 			p.Shutdown(Graces{EOF: hang, Term: hang, Kill: hang})
 			if pids := carrying(spec.RunID); len(pids) > 0 {
@@ -308,7 +307,7 @@ func testL2(t *testing.T) {
 	})
 	t.Run("that forks and forks", func(t *testing.T) {
 		spec := shell(t, `setsid sh -c 'f() { sleep 0.002; (f) & }; f; sleep 60' & echo started; cat`)
-		spec.RunID = "forks" + filepath.Base(spec.Dir)
+		spec.RunID = rand.Text()
 		p := start(t, spec)
 		lines(t, p)()
 		eventually(t, "it has forked", func() bool { return len(carrying(spec.RunID)) > 3 })

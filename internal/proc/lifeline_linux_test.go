@@ -43,7 +43,7 @@ func init() {
 			fmt.Print(f.pids)
 		}
 		fmt.Println("all")
-		select {}
+		forever()
 	}
 	// helpers ignores SIGTERM, SIGHUP and its stdin, starts two that do so too, one
 	// of them without the life-line, and says the three pids in a line. Told "closed",
@@ -62,7 +62,7 @@ func init() {
 			pids = append(pids, fmt.Sprint(cmd.Process.Pid))
 		}
 		fmt.Println(strings.Join(pids, " "))
-		select {}
+		forever()
 	}
 }
 

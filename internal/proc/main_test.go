@@ -137,6 +137,9 @@ func eventually(t testing.TB, what string, cond func() bool) {
 	}
 }
 
+// forever is for children: select {} would count as a deadlock.
+func forever() { time.Sleep(time.Hour) }
+
 func atoi(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil {

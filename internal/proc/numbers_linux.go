@@ -5,12 +5,15 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // era is what has to be known of a moment to say later whether the numbers of
 // processes have begun anew since, so that a lower one may be a younger process.
 type era struct {
 	began time.Time
+	ticks int // the same in status.begun's measure
 	forks int // begun on the machine some time before; -1 if unknown
 }
 
@@ -20,7 +23,12 @@ type era struct {
 const pidRate = 10_000
 
 // newEra begins an era, for a process that is started next.
-func newEra() era { return era{began: time.Now(), forks: recentForks()} }
+func newEra() era {
+	const tick = time.Second / 100 // USER_HZ
+	var up unix.Timespec
+	unix.ClockGettime(unix.CLOCK_BOOTTIME, &up)
+	return era{began: time.Now(), ticks: int(time.Duration(up.Nano()) / tick), forks: recentForks()}
+}
 
 // since returns the numbers that the processes begun after the one with number pid
 // have, with which the era began: those up to the one given last, or all if the

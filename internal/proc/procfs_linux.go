@@ -13,6 +13,7 @@ import (
 type status struct {
 	pid, parent, group, session int
 	threads                     int
+	begun                       int  // in ticks since the machine was booted
 	zombie                      bool // or about to vanish
 	kernel                      bool // a thread of the kernel
 }
@@ -29,9 +30,9 @@ func statusOf(pid int) (status, bool) {
 		return status{}, false
 	}
 	// pid (command) state ppid pgrp session tty tpgid flags, nine more,
-	// priority nice threads …: the command may hold anything, a parenthesis too.
+	// priority nice threads alarm starttime …: the command may hold anything, a parenthesis too.
 	rest := text[bytes.LastIndexByte(text, ')')+1:]
-	var field [18][]byte
+	var field [20][]byte
 	for i := range field {
 		rest = bytes.TrimLeft(rest, " ")
 		field[i], rest, _ = bytes.Cut(rest, []byte(" "))
@@ -43,6 +44,7 @@ func statusOf(pid int) (status, bool) {
 		group:   number(field[2], 0),
 		session: number(field[3], 0),
 		threads: number(field[17], 0),
+		begun:   number(field[19], 0),
 		zombie:  bytes.ContainsAny(field[0], "ZXx"),
 		kernel:  number(field[6], 0)&pfKthread != 0,
 	}, true

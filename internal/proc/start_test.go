@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"os"
@@ -44,19 +45,20 @@ func TestEnvironment(t *testing.T) {
 	if err := os.Symlink(real, link); err != nil {
 		t.Skip(err)
 	}
+	id := rand.Text() // not that of another test binary that runs just now
 	for _, test := range []struct {
 		name string
 		own  string   // ERRAND_RUN of this process
 		env  []string // beside what the child needs to be one
 		want []string
 	}{
-		{"run id", "", nil, []string{"ERRAND_RUN=id"}},
-		{"appended to the caller's", "", []string{"ERRAND_RUN=a:b"}, []string{"ERRAND_RUN=a:b:id"}},
-		{"appended to our own where the caller's is scrubbed", "outer", nil, []string{"ERRAND_RUN=outer:id"}},
-		{"the caller's before our own", "outer", []string{"ERRAND_RUN=other"}, []string{"ERRAND_RUN=other:id"}},
-		{"PWD is ours", "", []string{"PWD=/elsewhere"}, []string{"ERRAND_RUN=id"}},
-		{"the last of a name counts", "", []string{"A=1", "A=2"}, []string{"A=2", "ERRAND_RUN=id"}},
-		{"a value with a newline's worth of =", "", []string{"A=b=c"}, []string{"A=b=c", "ERRAND_RUN=id"}},
+		{"run id", "", nil, []string{"ERRAND_RUN=" + id}},
+		{"appended to the caller's", "", []string{"ERRAND_RUN=a:b"}, []string{"ERRAND_RUN=a:b:" + id}},
+		{"appended to our own where the caller's is scrubbed", "outer", nil, []string{"ERRAND_RUN=outer:" + id}},
+		{"the caller's before our own", "outer", []string{"ERRAND_RUN=other"}, []string{"ERRAND_RUN=other:" + id}},
+		{"PWD is ours", "", []string{"PWD=/elsewhere"}, []string{"ERRAND_RUN=" + id}},
+		{"the last of a name counts", "", []string{"A=1", "A=2"}, []string{"A=2", "ERRAND_RUN=" + id}},
+		{"a value with a newline's worth of =", "", []string{"A=b=c"}, []string{"A=b=c", "ERRAND_RUN=" + id}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv(RunVariable, test.own)
@@ -65,7 +67,7 @@ func TestEnvironment(t *testing.T) {
 			}
 			spec := child(t, "environ")
 			fixed := spec.Env
-			spec.Env, spec.Dir, spec.RunID = append(spec.Env, test.env...), link, "id"
+			spec.Env, spec.Dir, spec.RunID = append(spec.Env, test.env...), link, id
 			p := start(t, spec)
 			out, err := io.ReadAll(p.Stdout())
 			if err != nil {

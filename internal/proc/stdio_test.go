@@ -15,7 +15,7 @@ func init() {
 	// deaf reads nothing, says so, and lives until it is killed.
 	children["deaf"] = func([]string) {
 		os.Stdout.WriteString("deaf\n")
-		select {}
+		forever()
 	}
 	// closes closes the descriptors named and then lives until its stdin ends, or if
 	// that is one of them, writes a line and exits.

@@ -132,6 +132,9 @@ func (f *family) sweep(until time.Time) []Leftover {
 		if !isOver(fd) {
 			s.left = append(s.left, notEnded(pid))
 		}
+		// As process 1, or as a subreaper, we have inherited it; some only now that
+		// all their parents are gone.
+		unix.Waitid(unix.P_PIDFD, fd, nil, unix.WEXITED|unix.WNOHANG, nil)
 		unix.Close(fd)
 	}
 	return s.left
@@ -140,12 +143,12 @@ func (f *family) sweep(until time.Time) []Leftover {
 // sweeper is one sweep.
 type sweeper struct {
 	*family
-	until  time.Time
-	buf    []byte       // for environments
-	done   map[int]bool // need not be looked at again
-	blank  map[int]bool // had no environment when it was looked at
-	hit    map[int]int  // pid -> pidfd of those that were sent SIGKILL
-	left   []Leftover
+	until time.Time
+	buf   []byte       // for environments
+	done  map[int]bool // need not be looked at again
+	blank map[int]bool // had no environment when it was looked at
+	hit   map[int]int  // pid -> pidfd of those that were sent SIGKILL
+	left  []Leftover
 }
 
 // pass looks at everybody once and ends who is to be ended. It reports whether
@@ -246,6 +249,8 @@ func (s *sweeper) judge(pid int) verdict {
 		return foreign
 	case st.session == s.proc.Pid && unique:
 		return ours
+	case denied && st.begun < s.era.ticks:
+		return foreign
 	case denied:
 		return hidden
 	case len(env) > 0:
@@ -282,18 +287,13 @@ func ownedByUs(pid int) bool {
 // isOver reports whether the process behind a pidfd has exited.
 func isOver(pidfd int) bool { return waitOver(pidfd, time.Time{}) }
 
-// waitOver waits until then for the process behind a pidfd to exit, and reaps it if
-// it has become a child of ours.
+// waitOver waits until then for the process behind a pidfd to exit.
 func waitOver(pidfd int, until time.Time) bool {
 	for {
 		left := max(0, time.Until(until))
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, int((left+time.Millisecond-1)/time.Millisecond))
-		if n > 0 {
-			unix.Waitid(unix.P_PIDFD, pidfd, nil, unix.WEXITED|unix.WNOHANG, nil)
-			return true
-		}
 		if err != unix.EINTR {
-			return false
+			return n > 0
 		}
 	}
 }

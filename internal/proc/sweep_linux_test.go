@@ -3,6 +3,7 @@ package proc
 import (
 	"bufio"
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,20 +43,21 @@ func stranger(t *testing.T, runs string) (pid int) {
 // A sweep ends whoever has the run's id as an element of its list, and nobody else.
 func TestSweepKnowsItsOwn(t *testing.T) {
 	spec := child(t, "cat")
-	spec.RunID = "run-1234"
+	spec.RunID = rand.Text() + "1234"
+	id, short := spec.RunID, strings.TrimSuffix(spec.RunID, "4")
 	p := start(t, spec)
 	for _, test := range []struct {
 		runs string
 		ours bool
 	}{
-		{"run-1234", true},
-		{"outer:run-1234", true},
-		{"outer:run-1234:inner", true},
-		{"run-1234:inner", true},
-		{"run-123", false},
-		{"run-12345", false},
-		{"xrun-1234", false},
-		{"outer:xrun-1234:run-123", false},
+		{id, true},
+		{"outer:" + id, true},
+		{"outer:" + id + ":inner", true},
+		{id + ":inner", true},
+		{short, false},
+		{id + "5", false},
+		{"x" + id, false},
+		{"outer:x" + id + ":" + short, false},
 		{"outer", false},
 		{"", false},
 	} {
@@ -67,8 +69,8 @@ func TestSweepKnowsItsOwn(t *testing.T) {
 		}()
 	}
 	// The id in another variable, or in the arguments, means nothing.
-	cmd := exec.Command("sh", "-c", "read line; : run-1234", RunVariable+"=run-1234")
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "X" + RunVariable + "=run-1234", "X=" + RunVariable + "=run-1234"}
+	cmd := exec.Command("sh", "-c", "read line; : "+id, RunVariable+"="+id)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "X" + RunVariable + "=" + id, "X=" + RunVariable + "=" + id}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -98,21 +100,21 @@ func TestSweepReadsLargeEnvironments(t *testing.T) {
 
 // Two runs at once, and one inside the other, do not touch each other.
 func TestSweepOfNestedRuns(t *testing.T) {
-	t.Setenv(RunVariable, "outer")
-	helper := func(id string) (*Process, int) {
+	around := rand.Text()
+	t.Setenv(RunVariable, around)
+	helper := func() (*Process, int) {
 		spec := shell(t, "setsid sleep 60 & echo $!; cat")
-		spec.RunID = id
 		p := start(t, spec)
 		return p, atoi(lines(t, p)())
 	}
-	a, pidA := helper("a")
-	b, pidB := helper("b")
+	a, pidA := helper()
+	b, pidB := helper()
 	a.Shutdown(patient)
 	mustBeGone(t, pidA)
 	if !alive(pidB) {
 		t.Error("the sweep of a run has ended another run's process")
 	}
-	outer := stranger(t, "outer")
+	outer := stranger(t, around)
 	b.Shutdown(patient)
 	mustBeGone(t, pidB)
 	if !alive(outer) {
@@ -151,7 +153,8 @@ func TestSweepAfterWrap(t *testing.T) {
 }
 
 func TestEra(t *testing.T) {
-	pid, now := os.Getpid(), newEra()
+	// Somebody just born has a number below the last, except for once in 32,768 times.
+	pid, now := stranger(t, ""), newEra()
 	long := time.Now().Add(-time.Duration(pidMax()+1) * time.Second / pidRate)
 	for _, test := range []struct {
 		name string
@@ -160,10 +163,10 @@ func TestEra(t *testing.T) {
 		want span
 	}{
 		{"short", now, pid, span{pid + 1, 0}},
-		{"short, but the number given last is lower", now, lastPID() + 10_000, all},
-		{"long, and few were begun", era{long, now.forks}, pid, span{pid + 1, 0}},
-		{"long, and many were begun", era{long, now.forks - pidMax()}, pid, all},
-		{"long, and it is not known how many", era{long, -1}, pid, all},
+		{"short, but the number given last is lower", now, pidMax() - 1, all},
+		{"long, and few were begun", era{long, 0, now.forks}, pid, span{pid + 1, 0}},
+		{"long, and many were begun", era{long, 0, now.forks - pidMax()}, pid, all},
+		{"long, and it is not known how many", era{long, 0, -1}, pid, all},
 	} {
 		before := lastPID()
 		got := test.era.since(test.pid)
@@ -220,11 +223,16 @@ func TestStatusOf(t *testing.T) {
 	}
 	cmd := exec.Command(odd, "60")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	now := newEra()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	pid := cmd.Process.Pid
 	got, ok := statusOf(pid)
+	if before, after := now.ticks, newEra().ticks; got.begun < before || got.begun > after {
+		t.Errorf("begun at %d, not between %d and %d", got.begun, before, after)
+	}
+	got.begun = 0
 	want := status{pid: pid, parent: os.Getpid(), group: pid, session: pid, threads: 1}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(status{})); diff != "" || !ok {
 		t.Errorf("status (-want +got):\n%s", diff)

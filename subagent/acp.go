@@ -93,7 +93,10 @@ func (p *acpProvider) check() (err error) {
 			return err
 		}
 	}
-	p.cmd.Args, p.cmd.Env = slices.Clone(p.cmd.Args), slices.Clone(p.cmd.Env)
+	// The caller may go on with its own.
+	for _, list := range []*[]string{&p.cmd.Args, &p.cmd.Env, &p.cmd.Inherit.Pass, &p.cmd.Inherit.Drop, &p.cmd.Inherit.Set, &p.opts.Hints} {
+		*list = slices.Clone(*list)
+	}
 	return client.Check(p.cmd, p.clientOptions(nil))
 }
 

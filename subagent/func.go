@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/coder/acp-go-sdk"
 
@@ -44,7 +46,7 @@ func NewProvider(name string, open func(ctx context.Context, req Request) (*Sess
 	if name == "" || open == nil {
 		return nil, configError("a provider needs a name and a function that opens a session")
 	}
-	return &openProvider{name: name, open: open, capabilities: capabilities}, nil
+	return &openProvider{name: name, open: open, capabilities: slices.Clone(capabilities)}, nil
 }
 
 // NewFunc returns a provider whose runs are calls of fn in this process.
@@ -67,7 +69,7 @@ type openProvider struct {
 
 func (p *openProvider) Name() string { return p.name }
 
-func (p *openProvider) Capabilities() []Capability { return p.capabilities }
+func (p *openProvider) Capabilities() []Capability { return slices.Clone(p.capabilities) }
 
 func (p *openProvider) Start(ctx context.Context, req Request) (Run, error) {
 	dir, err := prepare(ctx, p, &req, "")
@@ -77,9 +79,13 @@ func (p *openProvider) Start(ctx context.Context, req Request) (Run, error) {
 	req.Dir = dir
 	r := newRun(ctx, p.name, req)
 	s, err := p.open(r.ctx, req)
+	if err == nil && (s == nil || s.Turn == nil) {
+		err = errors.New("the provider opened no session to take a turn in")
+	}
 	if err != nil {
+		err = named(p, startError(r.ctx, err))
 		r.cancel(errClosed)
-		return nil, named(p, startError(r.ctx, err))
+		return nil, err
 	}
 	base := r.newResult(dir)
 	base.Agent = s.Agent
@@ -110,7 +116,19 @@ func startError(ctx context.Context, err error) error {
 
 // callTurn calls a session's Turn and reads its answer.
 func (r *run) callTurn(ctx context.Context, s *Session) turnEnd {
+	var one sync.Mutex // held while an update is reported; guards over
+	over := false
+	defer func() {
+		one.Lock()
+		defer one.Unlock()
+		over = true
+	}()
 	reason, err := s.Turn(ctx, func(u acp.SessionUpdate) {
+		one.Lock()
+		defer one.Unlock()
+		if over {
+			return
+		}
 		raw, err := json.Marshal(u)
 		if err != nil {
 			r.warn(fmt.Sprintf("an update of the provider could not be encoded: %v", err))
@@ -121,7 +139,6 @@ func (r *run) callTurn(ctx context.Context, s *Session) turnEnd {
 		r.collect.update(&decoded)
 		r.update(decoded)
 	})
-	r.collect.endTurn()
 	end := turnEnd{cancelled: ctx.Err() != nil}
 	if reason != "" {
 		end.stopReason = (*string)(&reason)

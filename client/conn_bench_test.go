@@ -6,18 +6,24 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/coder/acp-go-sdk"
 )
 
-// counter is an acp.Client that counts updates.
+// counter is an acp.Client, and nothing else, that counts updates.
 type counter struct {
-	*Handlers
+	acp.Client
 	n    atomic.Int64
 	want int64
-	all  chan struct{}
+	all  chan struct{} // closed when they are there
+}
+
+func newCounter(want int) *counter {
+	return &counter{Client: &Handlers{}, want: int64(want), all: make(chan struct{})}
 }
 
 func (c *counter) SessionUpdate(context.Context, acp.SessionNotification) error {
@@ -27,68 +33,131 @@ func (c *counter) SessionUpdate(context.Context, acp.SessionNotification) error 
 	return nil
 }
 
-// bare hides what Handlers has beside acp.Client.
-type bare struct{ acp.Client }
-
-func newCounter(want int) *counter {
-	return &counter{Handlers: &Handlers{}, want: int64(want), all: make(chan struct{})}
-}
-
-// flood writes n updates as raw bytes, like an agent that streams as fast as it can.
-func flood(w io.Writer, n int) error {
+// flood writes n small updates as raw bytes. Where window is not 0 no more than so many
+// are ahead of c.
+func flood(w io.Writer, n, window int, c *counter) {
 	line := []byte(chunkLine("0192f0c1-6b0e-7cc1-8f0a-6a3a2d6f8f11", "some words ") + "\n")
-	block := bytes.Repeat(line, 256)
-	for n > 0 {
-		k := min(n, 256)
-		if _, err := w.Write(block[:k*len(line)]); err != nil {
-			return err
+	const block = 256
+	lines := bytes.Repeat(line, block)
+	for sent := 0; sent < n; sent += block {
+		if _, err := w.Write(lines[:min(n-sent, block)*len(line)]); err != nil {
+			return
 		}
-		n -= k
-	}
-	return nil
-}
-
-// paced floods the SDK, whose connection breaks when more than 1024 updates wait.
-func paced(w io.Writer, n int, c *counter) error {
-	line := []byte(chunkLine("0192f0c1-6b0e-7cc1-8f0a-6a3a2d6f8f11", "some words ") + "\n")
-	block := bytes.Repeat(line, 256)
-	for sent := 0; sent < n; {
-		k := min(n-sent, 256)
-		if _, err := w.Write(block[:k*len(line)]); err != nil {
-			return err
-		}
-		sent += k
-		for int64(sent)-c.n.Load() > 512 {
+		for window > 0 && int64(sent+block)-c.n.Load() > int64(window-block) {
+			runtime.Gosched()
 		}
 	}
-	return nil
 }
 
+// receive has n updates flood a connection and returns how long it took.
+func receive(b *testing.B, n, window int, dial func(acp.Client, io.Writer, io.Reader) connection) time.Duration {
+	r, w, err := os.Pipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	c := newCounter(n)
+	conn := dial(c, io.Discard, r)
+	begin := time.Now()
+	go func() {
+		flood(w, n, window, c)
+		w.Close()
+	}()
+	<-c.all
+	took := time.Since(begin)
+	<-conn.Done()
+	if got := c.n.Load(); got != int64(n) {
+		b.Fatalf("%d of %d updates", got, n)
+	}
+	return took
+}
+
+func dialSDK(c acp.Client, w io.Writer, r io.Reader) connection {
+	return acp.NewClientSideConnection(c, w, r)
+}
+
+func dialConn(c acp.Client, w io.Writer, r io.Reader) connection { return NewConn(c, w, r, nil) }
+
+// BenchmarkUpdates compares how fast both connections deliver small updates of text to
+// SessionUpdate. The SDK's breaks when 1024 wait, so its flooder keeps step.
 func BenchmarkUpdates(b *testing.B) {
+	defer slog.SetDefault(slog.Default())
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	b.Run("sdk", func(b *testing.B) {
-		r, w, _ := os.Pipe()
-		defer r.Close()
-		c := newCounter(b.N)
-		conn := acp.NewClientSideConnection(bare{c}, io.Discard, r)
-		b.ResetTimer()
-		go paced(w, b.N, c)
-		<-c.all
-		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "updates/s")
+	var sdk, ours time.Duration
+	var n, m int
+	for b.Loop() {
+		sdk += receive(b, 20_000, 1024, dialSDK)
+		n += 20_000
+		ours += receive(b, 200_000, 0, dialConn)
+		m += 200_000
+	}
+	perSDK, perOurs := sdk.Seconds()/float64(n), ours.Seconds()/float64(m)
+	b.ReportMetric(1/perSDK, "sdk/s")
+	b.ReportMetric(1/perOurs, "errand/s")
+	b.ReportMetric(perSDK/perOurs, "x")
+}
+
+// BenchmarkBurst delivers a million updates without a pause, and loses none.
+func BenchmarkBurst(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		took := receive(b, 1_000_000, 0, dialConn)
+		b.ReportMetric(1e6/took.Seconds(), "updates/s")
+	}
+}
+
+// BenchmarkSlowConsumer reports how much is held while the client takes nothing and the
+// agent writes as much as it can.
+func BenchmarkSlowConsumer(b *testing.B) {
+	for b.Loop() {
+		b.ReportMetric(float64(heldBySlowConsumer(b, 200_000))/(1<<20), "MiB")
+	}
+}
+
+// heldBySlowConsumer returns by how many bytes the heap grows while the first callback
+// blocks and an agent wants to write n updates.
+func heldBySlowConsumer(t testing.TB, n int) int64 {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	release := make(chan struct{})
+	var got atomic.Int64
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	conn := NewConn(&Handlers{OnSessionUpdate: func(context.Context, acp.SessionNotification) error {
+		<-release
+		got.Add(1)
+		return nil
+	}}, io.Discard, r, nil)
+	go func() {
+		flood(w, n, 0, nil)
 		w.Close()
-		<-conn.Done()
-	})
-	b.Run("errand", func(b *testing.B) {
-		b.ReportAllocs()
-		r, w, _ := os.Pipe()
-		defer r.Close()
-		c := newCounter(b.N)
-		conn := NewConn(bare{c}, io.Discard, r, nil)
-		b.ResetTimer()
-		go flood(w, b.N)
-		<-c.all
-		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "updates/s")
-		w.Close()
-		<-conn.Done()
-	})
+	}()
+	// The agent is held back when no more frames are read.
+	for last := int64(-1); conn.Stats().Received != last || last == 0; time.Sleep(20 * time.Millisecond) {
+		last = conn.Stats().Received
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if read := conn.Stats().Received; read == int64(n) {
+		t.Errorf("all %d were read", n)
+	}
+	close(release)
+	awaitClosed(t, conn.Done(), "end of the connection")
+	for deadline := time.Now().Add(connPatience); got.Load() != int64(n); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d updates", got.Load(), n)
+		}
+	}
+	return int64(after.HeapAlloc) - int64(before.HeapAlloc)
+}
+
+// A slow client costs what the queue's bound says, about, and loses nothing.
+func TestConnSlowConsumer(t *testing.T) {
+	if held := heldBySlowConsumer(t, 100_000); held > 4*8<<20 {
+		t.Errorf("%d bytes are held for a queue of 8 MiB", held)
+	}
 }

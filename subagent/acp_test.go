@@ -1,0 +1,295 @@
+package subagent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/envscrub"
+	"github.com/errand-acp/errand/permission"
+	"github.com/errand-acp/errand/stopreason"
+	"github.com/errand-acp/errand/subagent"
+)
+
+func TestNewACPRefuses(t *testing.T) {
+	const secret = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345" // what a token looks like
+	for name, tt := range map[string]struct {
+		name string
+		cmd  client.Command
+		o    subagent.ACPOptions
+		says string
+	}{
+		"no name":               {"", client.Command{Path: "agent"}, subagent.ACPOptions{}, "name"},
+		"no path":               {"a", client.Command{}, subagent.ACPOptions{}, "Path"},
+		"a NUL in an argument":  {"a", client.Command{Path: "agent", Args: []string{"ok", "a\x00b"}}, subagent.ACPOptions{}, "Args[1]"},
+		"an entry without =":    {"a", client.Command{Path: "agent", Env: []string{secret}}, subagent.ACPOptions{}, "Env"},
+		"an entry with no name": {"a", client.Command{Path: "agent", Env: []string{"A=b", "=" + secret}}, subagent.ACPOptions{}, "Env"},
+		"a NUL in an entry":     {"a", client.Command{Path: "agent", Env: []string{"A=" + secret + "\x00"}}, subagent.ACPOptions{}, "Env"},
+		"a bad pattern":         {"a", client.Command{Path: "agent", Inherit: envscrub.Policy{Pass: []string{"[A"}}}, subagent.ACPOptions{}, "Pass"},
+		"output below nothing":  {"a", client.Command{Path: "agent"}, subagent.ACPOptions{MaxOutput: -1}, "MaxOutput"},
+		"a tail below nothing":  {"a", client.Command{Path: "agent"}, subagent.ACPOptions{StderrTail: -1}, "StderrTail"},
+		"messages of less":      {"a", client.Command{Path: "agent"}, subagent.ACPOptions{MaxMessageBytes: -1}, "MaxMessageBytes"},
+		"an unknown sweep":      {"a", client.Command{Path: "agent"}, subagent.ACPOptions{Sweep: "everything"}, "everything"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := subagent.NewACP(tt.name, tt.cmd, &tt.o)
+			e := asError(t, err, client.KindConfig)
+			equal(t, "provider", p, nil)
+			has(t, e.Message, tt.says)
+			if strings.Contains(fmt.Sprintf("%v %+v", e, e), secret) {
+				t.Errorf("the error shows a value: %v", e)
+			}
+		})
+	}
+}
+
+// What the caller does with its lists afterwards is its own affair.
+func TestNewACPKeepsItsOwn(t *testing.T) {
+	s := play(t, "", nil)
+	cmd := command(t, s.recording(`on session/prompt; text "$env.COLOUR"`), "COLOUR=red")
+	s.provider = provider(t, cmd, nil)
+	cmd.Args[0], cmd.Env[0] = "nothing", "COLOUR=blue"
+	equal(t, "output", s.run("go").Output, "red")
+	equal(t, "capabilities", len(s.provider.Capabilities()), 0)
+	equal(t, "name", s.provider.Name(), "scripted")
+}
+
+func TestIdleTimeout(t *testing.T) {
+	t.Parallel()
+	o := &subagent.ACPOptions{IdleTimeout: 300 * time.Millisecond, Graces: shortGraces}
+	s := play(t, `on session/prompt; text "the whole answer"; wait cancel; wait forever`, o)
+	res := s.run("go")
+	ended(t, res, stopreason.Aborted, client.KindIdleTimeout)
+	equal(t, "output", res.Output, "the whole answer")
+	has(t, res.Error.Message, "300ms")
+	equal(t, "methods", s.methods(), "initialize session/new session/prompt session/cancel")
+
+	// A tool call and an answer that we owe are no idleness.
+	slow := permission.PolicyFunc(func(ctx context.Context, req permission.Request) permission.Decision {
+		select {
+		case <-time.After(700 * time.Millisecond): // a user who thinks
+		case <-ctx.Done():
+		}
+		return permission.Allow().Decide(ctx, req)
+	})
+	o = &subagent.ACPOptions{IdleTimeout: 300 * time.Millisecond, Permission: slow}
+	res = play(t, `on session/prompt
+		tool c1 "Build" status=in_progress
+		wait 700ms
+		tool-update c1 status=completed
+		`+strings.TrimPrefix(asks(yes+no), "on session/prompt"), o).run("go")
+	ended(t, res, stopreason.Completed, "")
+	equal(t, "output", res.Output, "done")
+}
+
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	s := play(t, `on session/prompt; text "so far"; wait cancel; stop cancelled`, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // long enough for the start
+	defer cancel()
+	res, err := subagent.Delegate(ctx, s.provider, s.request("go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended(t, res, stopreason.Aborted, client.KindTimeout)
+	equal(t, "output", res.Output, "so far")
+	if !errors.Is(res.Err(), context.DeadlineExceeded) {
+		t.Errorf("%v does not wrap context.DeadlineExceeded", res.Err())
+	}
+
+	s = play(t, `on session/new; never reply`, nil)
+	ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	e := s.refused(ctx, s.request("go"), client.KindTimeout)
+	if !errors.Is(e, context.DeadlineExceeded) {
+		t.Errorf("%v does not wrap context.DeadlineExceeded", e)
+	}
+	equal(t, "stop of what is known", e.Partial.Stop, stopreason.Aborted)
+}
+
+func TestHints(t *testing.T) {
+	t.Parallel()
+	const src = `on session/new
+		if "$env.THING_API_KEY" is ""
+			stderr "THING_API_KEY is not set\n"
+			exit 1
+		end`
+	o := &subagent.ACPOptions{Hints: []string{"THING_API_KEY", "OTHER_KEY"}}
+	s := play(t, src, o)
+	e := s.refused(t.Context(), s.request("go"), client.KindExit)
+	has(t, e.Message, "exit status 1", "THING_API_KEY is not set", "THING_API_KEY or OTHER_KEY")
+	equal(t, "step", e.Step, client.StepNewSession)
+	equal(t, "retryable", e.Retryable, true)
+
+	s = play(t, src, o, "THING_API_KEY=abc")
+	ended(t, s.run("go"), stopreason.Completed, "")
+
+	s = play(t, `on session/new; exit 1`, o, "OTHER_KEY=abc")
+	if e := s.refused(t.Context(), s.request("go"), client.KindExit); strings.Contains(e.Message, "THING_API_KEY") {
+		t.Errorf("a hint for an agent that was given a key: %s", e.Message)
+	}
+}
+
+// What is known of a run that did not start goes with the error.
+func TestPartialResult(t *testing.T) {
+	t.Parallel()
+	s := play(t, `stderr "starting\n"
+		noise "hello"
+		on session/new; exit 4`, nil)
+	req := s.request("go")
+	req.Labels = map[string]string{"a": "b"}
+	e := s.refused(t.Context(), req, client.KindExit)
+	res := e.Partial
+	equal(t, "exit", res.Exit.String(), "exit status 4")
+	equal(t, "stderr", res.StderrTail, "starting\n")
+	equal(t, "noise", strings.Join(res.Noise.First, "|"), "hello")
+	equal(t, "stop", res.Stop, stopreason.Error)
+	equal(t, "error", res.Error, e)
+	equal(t, "labels", res.Labels["a"], "b")
+	equal(t, "dir", res.Dir, s.dir)
+	equal(t, "protocol", *res.ProtocolVersion, 1)
+	equal(t, "empty", res.Empty, true)
+	if res.SessionID != nil || res.Messages == nil || res.Timing.StartMs <= 0 {
+		t.Errorf("session %v, messages %v, timing %+v", res.SessionID, res.Messages, res.Timing)
+	}
+
+	s = play(t, "", nil)
+	if e := s.refused(t.Context(), subagent.Request{}, client.KindConfig); e.Partial != nil {
+		t.Errorf("a result of nothing: %+v", e.Partial)
+	}
+}
+
+func TestMaxOutput(t *testing.T) {
+	t.Parallel()
+	res := play(t, `on session/prompt
+		text "an older message"
+		thought hm
+		text "the answer" size=100KB
+		text "and its end"`, &subagent.ACPOptions{MaxOutput: 1000}).run("go")
+	ended(t, res, stopreason.Completed, "")
+	equal(t, "truncated", res.Truncated, true)
+	equal(t, "messages", len(res.Messages), 1)
+	equal(t, "output", res.Output, strings.Repeat("the answer", 100))
+}
+
+func TestUsageAndMeta(t *testing.T) {
+	t.Parallel()
+	res := play(t, `on session/prompt
+		usage used=10 size=100
+		stop end_turn {"usage":{"inputTokens":3,"outputTokens":4,"totalTokens":7},"_meta":{"trace":"t1"}}`, nil).run("go")
+	ended(t, res, stopreason.Completed, "")
+	u := res.Usage
+	equal(t, "usage", fmt.Sprint(*u.InputTokens, *u.OutputTokens, *u.TotalTokens, *u.ContextUsed, *u.ContextSize), "3 4 7 10 100")
+	equal(t, "meta", res.Meta["trace"], any("t1"))
+	equal(t, "empty", res.Empty, true)
+	if res.Timing.StartMs <= 0 || res.Timing.CloseMs <= 0 || res.Timing.TotalMs < res.Timing.StartMs+res.Timing.PromptMs+res.Timing.CloseMs-0.01 {
+		t.Errorf("timing %+v", res.Timing)
+	}
+}
+
+// An option of which there are several is a question, and the result says so.
+func TestAmbiguousPermissionIsAWarning(t *testing.T) {
+	t.Parallel()
+	res := play(t, asks("option a allow_once A\noption b allow_once B\n"+no), &subagent.ACPOptions{Permission: permission.Allow()}).run("go")
+	ended(t, res, stopreason.Completed, "")
+	equal(t, "output", res.Output, "then not")
+	has(t, strings.Join(res.Warnings, "\n"), `"c1"`, "several options of one kind")
+}
+
+// Runs at the same time share nothing.
+func TestManyRunsAtOnce(t *testing.T) {
+	t.Parallel()
+	s := play(t, `on session/prompt
+		burst 50 "$prompt"
+		if "$prompt" contains crash
+			exit 3
+		end`, nil)
+	var group sync.WaitGroup
+	results := make([]*subagent.Result, 12)
+	for i := range results {
+		group.Go(func() {
+			text := fmt.Sprintf("<%d>", i)
+			if i%4 == 0 {
+				text = fmt.Sprintf("<%d crash>", i)
+			}
+			res, err := subagent.Delegate(t.Context(), s.provider, s.request(text))
+			if err != nil {
+				t.Errorf("run %d: %v", i, err)
+				return
+			}
+			equal(t, "output", res.Output, strings.Repeat(text, 50))
+			results[i] = res
+		})
+	}
+	group.Wait()
+	var failed []int
+	for i, res := range results {
+		if res != nil && res.Stop != stopreason.Completed {
+			failed = append(failed, i)
+			ended(t, res, stopreason.Error, client.KindExit)
+		}
+	}
+	if !slices.Equal(failed, []int{0, 4, 8}) {
+		t.Errorf("runs %v failed, want 0, 4 and 8", failed)
+	}
+}
+
+// A slow reader of the updates slows the agent and loses nothing; one that leaves
+// does not keep the turn from ending.
+func TestUpdatesOfASlowReader(t *testing.T) {
+	t.Parallel()
+	const n = 3000
+	s := play(t, fmt.Sprintf(`on session/prompt; burst %d "$i," size=2KB`, n), nil)
+	run := s.start(t.Context())
+	seen := 0
+	for u := range run.Updates() {
+		seen++
+		text := u.Value.AgentMessageChunk.Content.Text.Text
+		if want := fmt.Sprintf("%d,", seen); !strings.HasPrefix(text, want) {
+			t.Fatalf("update %d says %.20q", seen, text)
+		}
+		if seen%1000 == 1 {
+			time.Sleep(20 * time.Millisecond) // a reader that has other things to do
+		}
+	}
+	equal(t, "updates", seen, n)
+	equal(t, "counted", closed(t, run).Counts.Updates, n)
+
+	run = s.start(t.Context())
+	for range run.Updates() {
+		break
+	}
+	res := closed(t, waited(t, run))
+	ended(t, res, stopreason.Completed, "")
+	equal(t, "counted", res.Counts.Updates, n)
+}
+
+// A reader that never comes back does not keep a cancelled run from ending.
+func TestCancelWithAReaderThatHangs(t *testing.T) {
+	t.Parallel()
+	s := play(t, `on session/prompt
+		repeat forever
+			text "x" size=64KB
+		end`, nil)
+	run := s.start(t.Context())
+	hanging := make(chan struct{})
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for range run.Updates() {
+			<-hanging
+		}
+	})
+	until(t, "the first update", func() bool { return s.exists(s.log) && strings.Contains(s.methods(), "session/prompt") })
+	run.Cancel()
+	res := closed(t, run)
+	ended(t, res, stopreason.Aborted, "")
+	equal(t, "stop reason", *res.StopReason, "cancelled")
+	close(hanging)
+	reader.Wait()
+}

@@ -33,7 +33,7 @@ func (f *runFlags) chooseAgent(command []string, environment string, terminal bo
 		return choice{}, errors.New("--agent and a COMMAND after -- exclude each other")
 	case f.agentSet:
 		return presetChoice("--agent", f.agent)
-	case f.command && len(command) == 0:
+	case f.command && (len(command) == 0 || command[0] == ""):
 		return choice{}, errors.New("there is no COMMAND after --")
 	case f.command:
 		return choice{

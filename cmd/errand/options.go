@@ -133,7 +133,18 @@ func parseDuration(flag, text string, zero bool) (time.Duration, error) {
 	if d == 0 && !zero {
 		return 0, fmt.Errorf("%s %s: must be more than 0", flag, text)
 	}
-	return d, client.CheckDuration(flag, d)
+	if err := client.CheckDuration(flag, d); err != nil {
+		return 0, errors.New(reason(err))
+	}
+	return d, nil
+}
+
+// reason is what err says, without the step that it puts first.
+func reason(err error) string {
+	if e, ok := errors.AsType[*client.Error](err); ok {
+		return e.Message
+	}
+	return err.Error()
 }
 
 // policies fills in what the agent may do and what goes with it.
@@ -164,7 +175,7 @@ func (f *runFlags) directory() (string, error) {
 	}
 	dir, err := client.AbsDir(f.dir)
 	if err != nil {
-		return "", fmt.Errorf("--dir: %w", err)
+		return "", fmt.Errorf("--dir: %s", reason(err))
 	}
 	return dir, nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,23 +43,6 @@ func TestDemo(t *testing.T) {
 				t.Errorf("the file is there: %v, want %v", !tt.written, tt.written)
 			}
 		})
-	}
-}
-
-// A58: pointed at itself, errand talks to itself.
-func TestA58TalksToItself(t *testing.T) {
-	p := newProgram(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := p.run("run", "--json", "--permission", "allow", "hello", "--", self, "demo")
-	res := got.result(t)
-	if got.status != statusOK || res.Stop != stopreason.Completed || !exists(p.Dir, "errand-demo.txt") {
-		t.Errorf("status %d, stop %q", got.status, res.Stop)
-	}
-	if res.Agent.Name == nil || *res.Agent.Name != "errand-demo" || res.Client.Name != "errand" {
-		t.Errorf("agent %v, client %v", res.Agent, res.Client)
 	}
 }
 
@@ -224,29 +206,6 @@ func canonical(t *testing.T, dir string) string {
 	return dir
 }
 
-// A4, C24: what looks like a credential does not reach the agent unless it is named.
-func TestEnvironment(t *testing.T) {
-	const show = `
-on session/prompt
-  text "[$env.MY_API_KEY|$env.OTHER_TOKEN|$env.PLAIN|$env.SET|$env.FROM_FILE|$env.BOTH]"
-  stop end_turn
-`
-	p := newProgram(t)
-	p.Env = []string{"MY_API_KEY=key-value-1234", "OTHER_TOKEN=token-value-1234", "PLAIN=plain"}
-	file := filepath.Join(p.Dir, ".env")
-	if err := os.WriteFile(file, []byte("# keys\nexport FROM_FILE='from file'\nBOTH=file\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	got := p.run(append([]string{"run", "--json", "--env", "MY_API_KEY", "--env", "SET=set", "--env-file", ".env", "--env", "BOTH=flag", "hi"}, scripted(t, show)...)...)
-	res := got.result(t)
-	if want := "[key-value-1234||plain|set|from file|flag]"; res.Output != want {
-		t.Errorf("the agent saw %q, want %q", res.Output, want)
-	}
-	if want := []string{"OTHER_TOKEN"}; !cmp.Equal(want, res.WithheldEnv) {
-		t.Errorf("withheld %q, want %q", res.WithheldEnv, want)
-	}
-}
-
 // E2: an agent that needs a variable works once it is let through, and until then
 // the error says what was held back. No value is ever shown.
 func TestE2HeldBackIsNamed(t *testing.T) {
@@ -373,54 +332,4 @@ func TestE4CommandThatCannotStart(t *testing.T) {
 	p.Env = []string{"PATH=" + p.Dir}
 	got := p.run("run", "hi", "--agent", "opencode")
 	has(t, "stderr", got.stderr, "opencode", "npm install -g opencode-ai")
-}
-
-// C20: a cancel is no rollback: what was under way is listed.
-func TestC20OpenCallsAreListed(t *testing.T) {
-	got := newProgram(t).run(append([]string{"run", "--json", "--timeout", "700ms", "--cancel-grace", "100ms", "hi"}, scripted(t, `
-on session/prompt
-  tool call-1 "Delete everything" status=in_progress
-  tool call-2 "Look" status=in_progress
-  tool-update call-2 status=completed
-  never reply
-`)...)...)
-	res := got.result(t)
-	if len(res.ToolCalls) != 2 || res.ToolCalls[0].Status != "cancelled" || res.ToolCalls[1].Status != "completed" {
-		t.Errorf("tool calls %+v", res.ToolCalls)
-	}
-	has(t, "stderr", got.stderr, "perhaps done in part: Delete everything")
-	if strings.Contains(got.stderr, "in part: Look") {
-		t.Errorf("a call that was over is listed:\n%s", got.stderr)
-	}
-}
-
-// C22: an agent's text is hostile wherever it is shown.
-func TestC22NothingIsObeyed(t *testing.T) {
-	const evil = "\x1b]52;c;AA==\x07\x1b[2J\u009b31m\u202eevil\u2066\u200b\x7f"
-	quoted, err := json.Marshal(evil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	src := fmt.Sprintf(`
-stderr %[1]s
-stderr "\n"
-noise %[1]s
-on session/prompt
-  text "an answer: "
-  text %[1]s
-  tool call-1 %[1]s
-  permission call-1 %[1]s
-    option no reject_once "No"
-  end
-  fail -32603 %[1]s
-`, quoted)
-	got := newProgram(t).run(append([]string{"run", "hi"}, scripted(t, src)...)...)
-	for what, text := range map[string]string{"stdout": got.stdout, "stderr": got.stderr} {
-		for _, r := range text {
-			if r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 || strings.ContainsRune("\u202e\u2066\u200b", r) {
-				t.Errorf("%U on %s:\n%q", r, what, text)
-			}
-		}
-		has(t, what, text, `\u{1b}]52;c;AA==\u{7}`)
-	}
 }

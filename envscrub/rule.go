@@ -51,7 +51,7 @@ var rules = []Rule{
 	{ruleCookie, "the name says cookie or web session: SESSION_COOKIE; not COOKIE_DOMAIN, XDG_SESSION_ID"},
 	{ruleConnection, "the name says connection string: *_DSN, CONNECTION_STRING, *_SAS"},
 	{ruleCode, "the name says PIN, one-time password or recovery code"},
-	{ruleMaterial, "the name says other key material: SALT, MNEMONIC, SEED_PHRASE, PSK, PFX, HMAC"},
+	{ruleMaterial, "the name says other key material: SALT, PEPPER, MNEMONIC, SEED_PHRASE, PSK, PFX, HMAC"},
 	{ruleWebhook, "the name says webhook of a service whose URL is the credential: SLACK_WEBHOOK_URL"},
 	{ruleFile, "the variable names a file of credentials: KUBECONFIG, PGPASSFILE, NETRC, KRB5CCNAME"},
 	{ruleSocket, "the variable opens an agent that signs or answers with credentials: SSH_AUTH_SOCK, GPG_AGENT_INFO"},

@@ -146,7 +146,7 @@ func (j judge) judge(v variable) verdict {
 	switch {
 	case hostNames.match(name):
 		return verdict{act: hold, rule: ruleHost}
-	case loaderNames.match(name), name == "ENV" && isPath(v.value):
+	case isLoader(name, v.value):
 		return verdict{act: hold, rule: ruleLoader}
 	}
 	d := verdict{value: v.value}

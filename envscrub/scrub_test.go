@@ -129,10 +129,10 @@ func TestScrub(t *testing.T) {
 		},
 		{
 			name:    "host session markers and loader variables have their own rules",
-			environ: []string{"CLAUDECODE=1", "CODEX_SANDBOX=seatbelt", "NODE_OPTIONS=-r x", "DYLD_INSERT_LIBRARIES=x", "ENV=/etc/shrc", "LD_LIBRARY_PATH=/opt/lib", "CLAUDE_CODE_MAX_OUTPUT_TOKENS=1"},
-			want:    []string{"LD_LIBRARY_PATH=/opt/lib", "CLAUDE_CODE_MAX_OUTPUT_TOKENS=1"},
+			environ: []string{"CLAUDECODE=1", "CODEX_SANDBOX=seatbelt", "NODE_OPTIONS=-r x", "DYLD_INSERT_LIBRARIES=x", "ENV=/etc/shrc", "JDK_JAVA_OPTIONS=@opts", "JAVA_TOOL_OPTIONS=-Xmx2g -javaagent:/x.jar", "LD_LIBRARY_PATH=/opt/lib", "_JAVA_OPTIONS=-Xmx2g  -XX:+UseZGC", "CLAUDE_CODE_MAX_OUTPUT_TOKENS=1"},
+			want:    []string{"LD_LIBRARY_PATH=/opt/lib", "_JAVA_OPTIONS=-Xmx2g  -XX:+UseZGC", "CLAUDE_CODE_MAX_OUTPUT_TOKENS=1"},
 			report: Report{Held: []Finding{
-				{"CLAUDECODE", ruleHost}, {"CODEX_SANDBOX", ruleHost}, {"DYLD_INSERT_LIBRARIES", ruleLoader}, {"ENV", ruleLoader}, {"NODE_OPTIONS", ruleLoader},
+				{"CLAUDECODE", ruleHost}, {"CODEX_SANDBOX", ruleHost}, {"DYLD_INSERT_LIBRARIES", ruleLoader}, {"ENV", ruleLoader}, {"JAVA_TOOL_OPTIONS", ruleLoader}, {"JDK_JAVA_OPTIONS", ruleLoader}, {"NODE_OPTIONS", ruleLoader},
 			}},
 		},
 		{

@@ -82,9 +82,15 @@ func isUUID(v string) bool {
 		all(strings.ReplaceAll(v, "-", ""), hexDigit)
 }
 
+// isAddress reports whether a value is the address of an account or contract, which
+// is public. A private key there is longer.
+func isAddress(v string) bool {
+	return len(v) == 42 && strings.HasPrefix(v, "0x") && all(v[2:], hexDigit)
+}
+
 // opaque reports whether a value looks like something a machine made up: long, of one
 // piece, digits and letters in one run. In a URL one part of its path or query is
-// enough, and may be a UUID. Paths, host names, UUIDs and prose are not opaque.
+// enough, and may be a UUID. Paths, host names, UUIDs, addresses and prose are not opaque.
 func opaque(v string) bool {
 	if _, rest, ok := strings.Cut(v, "://"); ok {
 		for i, part := range strings.FieldsFunc(rest, func(r rune) bool { return strings.ContainsRune("/?&=#", r) }) {
@@ -99,7 +105,7 @@ func opaque(v string) bool {
 
 func opaquePart(v string) bool {
 	const shortest, shortestRun = 20, 12
-	if len(v) < shortest || isUUID(v) || !all(v, func(c byte) bool { return alnum(c) || strings.IndexByte("_-+/=~.%", c) >= 0 }) {
+	if len(v) < shortest || isUUID(v) || isAddress(v) || !all(v, func(c byte) bool { return alnum(c) || strings.IndexByte("_-+/=~.%", c) >= 0 }) {
 		return false
 	}
 	for run := range strings.FieldsFuncSeq(v, func(r rune) bool { return !alnum(byte(r)) }) {

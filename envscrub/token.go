@@ -51,6 +51,7 @@ var tokenForms = []tokenForm{
 	{"AIza", 30, wordChar, nil},
 	{"ya29.", 20, wordChar, nil},
 	{"GOCSPX-", 16, wordChar, nil},
+	{"APA91b", 60, wordChar, nil},
 	{"1//0", 30, wordChar, mixed},
 	{"LTAI", 16, alnum, mixed},
 	{"dop_v1_ doo_v1_ dor_v1_", 32, hexDigit, nil},

@@ -1,6 +1,9 @@
 package envscrub
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Variables that are known by their whole name. Names here are in upper case and are
 // compared without case: a proxy is http_proxy to some and HTTP_PROXY to others.
@@ -30,16 +33,37 @@ var hostNames = list(`
 
 // loaderNames make a program load a library or run code before its own. Search paths
 // (LD_LIBRARY_PATH, PYTHONPATH, NODE_PATH, PERL5LIB) are not among them: programs that
-// are installed off the beaten track need theirs to start. ENV is POSIX sh's startup
-// file only where it holds a path: to most people it says "production".
+// are installed off the beaten track need theirs to start.
 var loaderNames = list(`
 	LD_PRELOAD LD_PRELOAD_* LD_AUDIT LD_AUDIT_* DYLD_* GCONV_PATH
 	NODE_OPTIONS NODE_REPL_EXTERNAL_MODULE BUN_OPTIONS VSCODE_INSPECTOR_OPTIONS
 	BASH_ENV PYTHONSTARTUP PERL5OPT PERL5DB RUBYOPT LUA_INIT LUA_INIT_*
-	JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS
 	DOTNET_STARTUP_HOOKS CORECLR_ENABLE_PROFILING CORECLR_PROFILER CORECLR_PROFILER_*
 	COR_ENABLE_PROFILING COR_PROFILER COR_PROFILER_*
 `)
+
+// javaNames hold options for every JVM: its memory as often as code to load.
+var (
+	javaNames = list(`JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS`)
+	javaPlain = strings.Fields(`-Xm -Xs -XX:+ -XX:- -XX:Max -XX:Min -XX:Initial -Dfile. -Duser. -Dhttp -Djava.net. -Djava.awt.headless=`)
+)
+
+// isLoader reports whether a variable makes programs load or run code. ENV is POSIX
+// sh's startup file only where it holds a path: to most people it says "production".
+func isLoader(name, value string) bool {
+	switch {
+	case name == "ENV":
+		return isPath(value)
+	case javaNames.match(name):
+		for option := range strings.FieldsSeq(value) {
+			if !slices.ContainsFunc(javaPlain, func(p string) bool { return strings.HasPrefix(option, p) }) {
+				return true
+			}
+		}
+		return false
+	}
+	return loaderNames.match(name)
+}
 
 // fileNames hold the path of a file that is there to hold credentials.
 var fileNames = list(`
@@ -64,7 +88,7 @@ var knownNames = list(`
 `)
 
 // harmlessNames hold no credential, and a word in them says otherwise.
-var harmlessNames = list(`PWD OLDPWD XAUTH GOAUTH PGREQUIREAUTH`)
+var harmlessNames = list(`PWD OLDPWD XAUTH GOAUTH PGREQUIREAUTH STARSHIP_SESSION_KEY`)
 
 // strictNames are all that passes in Strict mode.
 var strictNames = list(`

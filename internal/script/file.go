@@ -2,8 +2,10 @@ package script
 
 import (
 	"bufio"
+	"errors"
 	"net"
 	"os"
+	"path/filepath"
 )
 
 // What the agent does to the machine. Relative paths are in the session's directory.
@@ -11,7 +13,7 @@ import (
 var fileStatements = []*statement{
 	{
 		usage: "write PATH [TEXT] [size=SIZE]",
-		doc:   "Writes a file with this content, empty without.",
+		doc:   "Writes a file with this content, empty without. It appears whole.",
 		run:   runWrite,
 	},
 	{
@@ -54,7 +56,21 @@ func runWrite(t *task, c *call) error {
 			return err
 		}
 	}
-	return os.WriteFile(t.path(t.text(c, "PATH")), []byte(text), 0o644)
+	return writeWhole(t.path(t.text(c, "PATH")), text)
+}
+
+// writeWhole never lets anyone see half a file, so that who waits for it can read it.
+func writeWhole(name, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".write-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // of no effect once it has its name
+	_, err = f.WriteString(text)
+	if err := errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
 }
 
 func runAppend(t *task, c *call) error {

@@ -40,6 +40,7 @@ type statement struct {
 // grammar is a usage, taken apart.
 type grammar struct {
 	name       string
+	words      []string // of the name
 	positional []param
 	named      []param
 	flags      []string
@@ -100,7 +101,8 @@ func parseUsage(usage string) grammar {
 	for named < len(fields) && regexp.MustCompile(`^[a-z-]+$`).MatchString(fields[named]) {
 		named++
 	}
-	g.name = strings.Join(fields[:named], " ")
+	g.words = fields[:named]
+	g.name = strings.Join(g.words, " ")
 	for _, field := range fields[named:] {
 		var p param
 		if inner, ok := strings.CutPrefix(field, "["); ok {

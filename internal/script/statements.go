@@ -2,7 +2,6 @@ package script
 
 import (
 	"slices"
-	"strings"
 )
 
 // groups is the language. The parser goes by it and the manual is made of it.
@@ -38,7 +37,7 @@ func findStatement(tokens []token) (*statement, []token) {
 	var found *statement
 	length := 0
 	for _, s := range statements {
-		words := strings.Fields(s.grammar.name)
+		words := s.grammar.words
 		if len(words) > length && len(words) <= len(tokens) && named(tokens, words) {
 			found, length = s, len(words)
 		}

@@ -5,8 +5,8 @@
 //
 // Each mutation names the rows of PARITY that it breaks. The subtest of that row
 // (TestParity/A18…) must fail with the mutation in place and pass without it: one
-// that passes both times checks nothing. The tree is never touched; the changed file
-// reaches the compiler through go test's -overlay.
+// that passes both times checks nothing. The tree is never touched; the changed files
+// reach the compiler through go test's -overlay.
 //
 // The list is mutations.txt. Its first line says which rows need a mutation:
 //
@@ -19,5 +19,6 @@
 //	+ text that takes its place
 //
 // A text of several lines has several "-" or "+" lines; it may begin and end within a
-// line of the file, and without a "+" line it is taken out.
+// line of the file, and without a "+" line it is taken out. A behaviour that is secured
+// twice takes two changes to switch off: then there are several "in".
 package main

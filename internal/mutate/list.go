@@ -14,13 +14,18 @@ type list struct {
 	mutations []mutation
 }
 
-// mutation is one change of one file.
+// mutation is one change of the code.
 type mutation struct {
-	line     int      // in mutations.txt
-	rows     []string // the rows whose subtests it must turn red
-	what     string
+	line  int      // in mutations.txt
+	rows  []string // the rows whose subtests it must turn red
+	what  string
+	edits []edit
+	pkg   string // whose tests are run
+}
+
+// edit is the change of one file.
+type edit struct {
 	file     string // relative to the module's root, with slashes
-	pkg      string // whose tests are run
 	old, new string
 }
 
@@ -48,14 +53,16 @@ func parseList(text string) (*list, error) {
 			m.rows, err = parseRows(rows)
 		case m == nil:
 			err = fmt.Errorf("%q comes before the first mutation", line)
-		case word == "in":
-			m.file = rest
 		case word == "test":
 			m.pkg = rest
+		case word == "in":
+			m.edits = append(m.edits, edit{file: rest})
+		case len(m.edits) == 0:
+			err = fmt.Errorf("%q comes before the file it is for", line)
 		case word == "-":
-			m.old += rest + "\n"
+			m.edits[len(m.edits)-1].old += rest + "\n"
 		case word == "+":
-			m.new += rest + "\n"
+			m.edits[len(m.edits)-1].new += rest + "\n"
 		default:
 			err = fmt.Errorf("%q is no line of a mutation", line)
 		}
@@ -65,9 +72,15 @@ func parseList(text string) (*list, error) {
 	}
 	for i := range l.mutations {
 		m := &l.mutations[i]
-		m.old, m.new = strings.TrimSuffix(m.old, "\n"), strings.TrimSuffix(m.new, "\n")
-		if m.file == "" || m.pkg == "" || m.old == "" || m.old == m.new {
-			return nil, fmt.Errorf("%s: needs a file, a package, and a change", m)
+		if m.pkg == "" || len(m.edits) == 0 {
+			return nil, fmt.Errorf("%s: needs a file and a package", m)
+		}
+		for j := range m.edits {
+			e := &m.edits[j]
+			e.old, e.new = strings.TrimSuffix(e.old, "\n"), strings.TrimSuffix(e.new, "\n")
+			if e.old == "" || e.old == e.new {
+				return nil, fmt.Errorf("%s: changes nothing in %s", m, e.file)
+			}
 		}
 	}
 	return l, nil
@@ -105,10 +118,10 @@ func (l *list) missing() []string {
 	return rows
 }
 
-// apply returns src with the mutation made.
-func (m *mutation) apply(src string) (string, error) {
-	if n := strings.Count(src, m.old); n != 1 {
-		return "", fmt.Errorf("its text is in %s %d times, not once", m.file, n)
+// apply returns src, the text of the edit's file, with the edit made.
+func (e *edit) apply(src string) (string, error) {
+	if n := strings.Count(src, e.old); n != 1 {
+		return "", fmt.Errorf("its text is in %s %d times, not once", e.file, n)
 	}
-	return strings.Replace(src, m.old, m.new, 1), nil
+	return strings.Replace(src, e.old, e.new, 1), nil
 }

@@ -22,9 +22,12 @@ test ./subagent
 + three
 
 B2: the second
-in a.go
 test ./b
+in a.go
 - gone
+in b.go
+- x
++ y
 `
 	got, err := parseList(text)
 	if err != nil {
@@ -33,11 +36,13 @@ test ./b
 	want := &list{
 		need: []string{"A1", "A2", "A3", "B2"},
 		mutations: []mutation{
-			{line: 5, rows: []string{"A1", "A2"}, what: "the first: with a colon", file: "stopreason/stopreason.go", pkg: "./subagent", old: "one\n\ttwo", new: "three"},
-			{line: 12, rows: []string{"B2"}, what: "the second", file: "a.go", pkg: "./b", old: "gone"},
+			{line: 5, rows: []string{"A1", "A2"}, what: "the first: with a colon", pkg: "./subagent",
+				edits: []edit{{file: "stopreason/stopreason.go", old: "one\n\ttwo", new: "three"}}},
+			{line: 12, rows: []string{"B2"}, what: "the second", pkg: "./b",
+				edits: []edit{{file: "a.go", old: "gone"}, {file: "b.go", old: "x", new: "y"}}},
 		},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(list{}, mutation{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(list{}, mutation{}, edit{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"A3"}, got.missing()); diff != "" {
@@ -62,12 +67,12 @@ func TestParseListRefuses(t *testing.T) {
 }
 
 func TestApply(t *testing.T) {
-	m := mutation{file: "a.go", old: "b", new: "c"}
-	if got, err := m.apply("abd"); got != "acd" || err != nil {
+	e := edit{file: "a.go", old: "b", new: "c"}
+	if got, err := e.apply("abd"); got != "acd" || err != nil {
 		t.Errorf("apply = %q, %v", got, err)
 	}
 	for _, src := range []string{"", "a", "bb"} {
-		if got, err := m.apply(src); err == nil {
+		if got, err := e.apply(src); err == nil {
 			t.Errorf("apply to %q = %q, want an error", src, got)
 		}
 	}
@@ -106,13 +111,15 @@ func TestListFits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range l.mutations {
-		src, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(m.file)))
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		if _, err := m.apply(string(src)); err != nil {
-			t.Errorf("%s: %v", &m, err)
+		for _, e := range m.edits {
+			src, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(e.file)))
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			if _, err := e.apply(string(src)); err != nil {
+				t.Errorf("%s: %v", &m, err)
+			}
 		}
 	}
 }

@@ -145,25 +145,30 @@ func try(ctx context.Context, root string, m *mutation, before outcomes) error {
 	return nil
 }
 
-// overlay writes the changed file into dir, and beside it the overlay that puts it in
-// place of the original. It returns the overlay's name.
+// overlay writes the changed files into dir, and beside them the overlay that puts
+// them in place of the originals. It returns the overlay's name.
 func (m *mutation) overlay(root, dir string) (string, error) {
-	original := filepath.Join(root, filepath.FromSlash(m.file))
-	src, err := os.ReadFile(original)
+	replace := map[string]string{}
+	for i, e := range m.edits {
+		original := filepath.Join(root, filepath.FromSlash(e.file))
+		src, err := os.ReadFile(original)
+		if err != nil {
+			return "", err
+		}
+		changed, err := e.apply(string(src))
+		if err != nil {
+			return "", err
+		}
+		mutant := filepath.Join(dir, fmt.Sprintf("mutant%d.go", i))
+		if err := os.WriteFile(mutant, []byte(changed), 0o600); err != nil {
+			return "", err
+		}
+		replace[original] = mutant
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err
 	}
-	changed, err := m.apply(string(src))
-	if err != nil {
-		return "", err
-	}
-	mutant, overlay := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
-	text, err := json.Marshal(map[string]any{"Replace": map[string]string{original: mutant}})
-	if err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(mutant, []byte(changed), 0o600); err != nil {
-		return "", err
-	}
+	overlay := filepath.Join(dir, "overlay.json")
 	return overlay, os.WriteFile(overlay, text, 0o600)
 }

@@ -25,7 +25,8 @@ type Agent struct {
 	startLeft time.Duration // of the startup deadline, until started
 	started   bool          // there was a session: the startup deadline is over
 
-	closing   atomic.Bool // Close or Kill was called
+	stopKill  func() bool // takes Options.Kill's hand off the process; nil without one
+	closing   atomic.Bool // we are ending it
 	closeOnce sync.Once   // guards report
 	report    *Report
 }

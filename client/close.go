@@ -46,6 +46,9 @@ func (a *Agent) Kill() *Report {
 // read first, and it is no more than a pipe holds: a callback that is slow holds
 // nothing up.
 func (a *Agent) finish(report proc.Report, before Rung) {
+	if a.stopKill != nil {
+		a.stopKill()
+	}
 	a.conn.wire.Unbind()
 	<-a.conn.Done()
 	a.conn.Shut(errShutdown)

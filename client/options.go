@@ -26,6 +26,9 @@ type Options struct {
 	Graces Graces
 	// Sweep says how far the shutdown looks for processes that were left behind.
 	Sweep SweepMode
+	// Kill, if set, ends the agent by SIGKILL when it ends: at once, also in the middle
+	// of Start or Close. It is for who cannot wait for the graces any longer.
+	Kill context.Context
 
 	// Permission answers the agent's permission requests; nil means
 	// permission.Reject.

@@ -113,6 +113,12 @@ func (l *launch) spawn(ctx context.Context) (*Agent, error) {
 		CancelGrace: l.opts.Graces.Cancel, Observe: l.opts.Observe, Redact: l.redact.String,
 		desk: (*desk)(a),
 	})
+	if l.opts.Kill != nil {
+		a.stopKill = context.AfterFunc(l.opts.Kill, func() {
+			a.closing.Store(true)
+			p.Kill(l.opts.Graces.Kill)
+		})
+	}
 	return a, nil
 }
 

@@ -1,0 +1,13 @@
+package client_test
+
+import (
+	"testing"
+
+	"github.com/errand-acp/errand/internal/leak"
+	"github.com/errand-acp/errand/internal/script"
+)
+
+func TestMain(m *testing.M) {
+	script.Hook() // re-executed as a scripted agent, this does not return
+	leak.Main(m)
+}

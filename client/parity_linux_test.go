@@ -1,0 +1,102 @@
+package client_test
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/errand-acp/errand/client"
+)
+
+// What only Linux lets a test see.
+func parityPlatform(t *testing.T) {
+	t.Run("A52 of the parent only the directory crosses", func(t *testing.T) {
+		// Not in parallel: it opens what any child could inherit.
+		fd, err := unix.Open("/dev/zero", unix.O_RDONLY, 0) // without O_CLOEXEC
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd)
+		s := play(t, `on session/prompt
+			write fds "$fds"
+			write ids "$pid $pgid $sid"
+			write pwd "$pwd $env.PWD"
+			tty "password: "
+			write tty "$error"`)
+		session := s.session()
+		s.completes(session, "go", "end_turn")
+		checkDescriptors(t, s.file("fds"))
+		equal(t, "pid, group and session", s.file("ids"), fmt.Sprintf("%[1]d %[1]d %[1]d", s.agent.PID()))
+		equal(t, "directory and PWD", s.file("pwd"), s.dir+" "+s.dir)
+		has(t, s.file("tty"), "/dev/tty")
+	})
+}
+
+// checkDescriptors checks that a child has pipes as 0 to 2 and the life-line, a pipe too.
+func checkDescriptors(t *testing.T, text string) {
+	t.Helper()
+	fds := strings.Split(strings.TrimSpace(text), "\n")
+	if len(fds) != 4 {
+		t.Errorf("descriptors %q, want 0 to 2 and the life-line", fds)
+	}
+	for i, fd := range fds {
+		if !strings.Contains(fd, "pipe:") || i < 3 && !strings.HasPrefix(fd, fmt.Sprint(i)) {
+			t.Errorf("descriptor %q", fd)
+		}
+	}
+}
+
+// parityUnkillable closes an agent that not even SIGKILL ends.
+func parityUnkillable(t *testing.T) {
+	s := play(t, `on eof; wait forever`)
+	s.opts.Graces = client.Graces{EOF: 50 * time.Millisecond, Term: 50 * time.Millisecond, Kill: 300 * time.Millisecond}
+	a := s.start()
+	release, err := keepFromExiting(a.PID())
+	if err != nil {
+		t.Skipf("no process can be traced here: %v", err)
+	}
+	defer release()
+	begin := time.Now()
+	r := s.close(a, client.RungNone, "a status that is not known")
+	if took := time.Since(begin); took < 400*time.Millisecond {
+		t.Errorf("the close took %v", took)
+	}
+	if len(r.Leftover) == 0 || !strings.Contains(r.Leftover[0], fmt.Sprint(a.PID())) {
+		t.Errorf("leftover %q, want pid %d", r.Leftover, a.PID())
+	}
+	release()
+	s.until("the end of the process", func() bool {
+		_, err := os.Stat(fmt.Sprintf("/proc/%d", a.PID()))
+		return err != nil
+	})
+}
+
+// keepFromExiting traces a process so that it stops on its way out, by SIGKILL too,
+// until it is released.
+func keepFromExiting(pid int) (release func(), err error) {
+	seized, done := make(chan error), make(chan struct{})
+	go func() { // ends when it is released
+		runtime.LockOSThread() // the tracer is a thread
+		defer runtime.UnlockOSThread()
+		_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(pid), 0, unix.PTRACE_O_TRACEEXIT, 0, 0)
+		if errno != 0 {
+			seized <- errno
+			return
+		}
+		seized <- nil
+		<-done
+		unix.PtraceDetach(pid)
+	}()
+	var released bool
+	return func() {
+		if !released {
+			released = true
+			close(done)
+		}
+	}, <-seized
+}

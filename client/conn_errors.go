@@ -77,8 +77,8 @@ var (
 	// sent.
 	ErrCallbackContext = errors.New("called with the context of a callback, which it would wait for")
 
-	// ErrBacklog ends a call made with a callback's own context when more than
-	// ConnOptions.MaxMessageBytes waits behind that callback.
+	// ErrBacklog ends a call made with a callback's own context when more waits behind
+	// that callback than ConnOptions.MaxQueueBytes and MaxMessageBytes together.
 	ErrBacklog = wire.ErrBacklog
 )
 

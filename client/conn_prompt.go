@@ -28,7 +28,7 @@ type turnState struct {
 type promptTurn struct {
 	answered  bool
 	cancelled bool
-	rebind    func() // undoes what the cancel did to the queue's bound
+	restore   func() // undoes what the cancel did to the queue's bound
 }
 
 // state returns what is known of a session; with mu held.
@@ -130,8 +130,8 @@ func (c *Conn) endTurn(t *promptTurn, id acp.SessionId) (cancelled bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state(id).turn = nil
-	if t.rebind != nil {
-		t.rebind()
+	if t.restore != nil {
+		t.restore()
 	}
 	if c.wire.Err() != nil {
 		// What the agent still asked has its answer before the end of the turn is told.
@@ -197,9 +197,9 @@ func (c *Conn) postCancel(id acp.SessionId, params acp.CancelNotification) *wire
 	s.ours, s.cancelled = true, true
 	if t := s.turn; t != nil && !t.answered {
 		t.cancelled = true
-		if t.rebind == nil {
+		if t.restore == nil {
 			// The agent's last words must not wait for a slow callback.
-			t.rebind = c.wire.Unbind()
+			t.restore = c.wire.Lift()
 		}
 	}
 	posted := c.wire.Post(acp.AgentMethodSessionCancel, params)

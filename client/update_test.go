@@ -184,7 +184,7 @@ func FuzzText(f *testing.F) {
 }
 
 // drain waits until everything was delivered that the peer wrote before it went.
-func drain(t *testing.T, conn *Conn) {
+func drain(t testing.TB, conn *Conn) {
 	t.Helper()
 	awaitClosed(t, conn.Done(), "end of the reading")
 	done := make(chan struct{})

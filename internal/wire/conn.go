@@ -96,7 +96,7 @@ type Conn struct {
 	// mu guards everything below, and the fields of Call, Request and outgoing that
 	// say so. It is never held while user code runs.
 	mu   sync.Mutex
-	room sync.Cond // on mu: queued, unbound, direct or shut changed
+	room sync.Cond // on mu: what hold looks at has changed
 
 	queue, spare []item
 	dispatching  bool
@@ -109,7 +109,8 @@ type Conn struct {
 	calls     map[int64]*Call
 	direct    map[*Call]struct{} // the pending ones made with a callback's context
 	abandoned map[int64]struct{}
-	unbound   int
+	unbound   bool
+	lifted    int // how often Lift was called and not undone
 	// ended is why the reader stopped or will be ignored; nil as long as it reads.
 	ended    error
 	requests map[string]*Request // the unanswered ones by idKey
@@ -195,16 +196,26 @@ func (c *Conn) Shut(cause error) {
 // connection, or comes from one.
 func (c *Conn) InCallback(ctx context.Context) bool { return ctx.Value(callbackKey{c}) != nil }
 
-// Unbind lifts the bound of the queue until rebind is called, once.
-func (c *Conn) Unbind() (rebind func()) {
+// Lift lifts the bound of the queue by Options.MaxMessageBytes until restore is called,
+// once.
+func (c *Conn) Lift() (restore func()) {
 	add := func(n int) {
 		c.mu.Lock()
-		c.unbound += n
+		c.lifted += n
 		c.room.Broadcast()
 		c.mu.Unlock()
 	}
 	add(1)
 	return func() { add(-1) }
+}
+
+// Unbind takes the bound of the queue away, for a peer that has gone: what it left
+// behind is no more than a pipe holds.
+func (c *Conn) Unbind() {
+	c.mu.Lock()
+	c.unbound = true
+	c.room.Broadcast()
+	c.mu.Unlock()
 }
 
 func (c *Conn) log(msg, method string, id []byte, bytes int) {

@@ -164,12 +164,12 @@ func TestCallFromCallback(t *testing.T) {
 	})
 }
 
-// While the queue is unbound the reader does not wait.
-func TestUnbind(t *testing.T) {
+// While the bound is lifted the reader does not wait, within a larger one.
+func TestLift(t *testing.T) {
 	release := make(chan struct{})
-	p := dial(t, &hooks{run: func(context.Context, string, string) { <-release }}, &Options{MaxQueueBytes: 16 << 10})
+	p := dial(t, &hooks{run: func(context.Context, string, string) { <-release }}, &Options{MaxQueueBytes: 16 << 10, MaxMessageBytes: 1 << 20})
 	sent := make(chan struct{})
-	const n = 500
+	const n = 500 // half of what the larger bound takes
 	send := func() {
 		for range n {
 			fmt.Fprintf(p.out, `{"jsonrpc":"2.0","method":"notify/x","params":["%s"]}`+"\n", strings.Repeat("x", 1<<10))
@@ -178,13 +178,14 @@ func TestUnbind(t *testing.T) {
 	}
 	go send()
 	eventually(t, "the reader waits", p.conn.held.Load)
-	rebind := p.conn.Unbind()
+	restore := p.conn.Lift()
 	p.wait(sent, "end of the sending")
-	rebind()
 	go send()
-	eventually(t, "the reader waits again", p.conn.held.Load)
-	close(release)
+	eventually(t, "the reader waits for the larger bound", p.conn.held.Load)
+	p.conn.Unbind()
 	p.wait(sent, "end of the sending")
+	restore()
+	close(release)
 }
 
 // What was read before the end is delivered, in order; what is pending ends with the

@@ -63,8 +63,8 @@ type WriteError struct{ Cause error }
 func (e *WriteError) Error() string { return fmt.Sprintf("cannot write to the peer: %v", e.Cause) }
 func (e *WriteError) Unwrap() error { return e.Cause }
 
-// ErrBacklog ends a call that was made with a callback's own context: more than
-// Options.MaxMessageBytes waits behind that callback.
+// ErrBacklog ends a call that was made with a callback's own context: more waits behind
+// that callback than Options.MaxQueueBytes and MaxMessageBytes together.
 var ErrBacklog = errors.New("too much waits behind the callback that made the call")
 
 var errInternal = &Error{Code: CodeInternal, Message: "Internal error"}

@@ -66,22 +66,21 @@ func (c *Conn) Defer(v any) {
 // idle connection.
 const maxKept = 64
 
-// hold is the back pressure: the reader waits until half of the queue is done. It
-// reads on, within a larger bound, while a callback waits for a reply, and
-// without one while the queue is unbound.
+// hold is the back pressure: the reader waits until half of the queue is done. While a
+// callback waits for a reply, or the bound is lifted, it reads on within a larger one.
 func (c *Conn) hold() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.held.Store(true)
 	defer c.held.Store(false)
 	low := int64(c.opts.MaxQueueBytes) / 2
-	high := int64(max(c.opts.MaxQueueBytes, c.opts.MaxMessageBytes))
+	high := int64(c.opts.MaxQueueBytes) + int64(c.opts.MaxMessageBytes)
 	for {
 		queued := c.queued.Load()
 		switch {
-		case queued <= low || c.unbound > 0 || c.shut.Load():
+		case queued <= low || c.unbound || c.shut.Load():
 			return
-		case len(c.direct) > 0 && queued <= high:
+		case queued <= high && (c.lifted > 0 || len(c.direct) > 0):
 			return
 		}
 		for k := range c.direct {

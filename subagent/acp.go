@@ -162,7 +162,8 @@ func (p *acpProvider) notStarted(r *run, partial Result, err error) error {
 		partial.Stop = stopreason.Aborted
 	}
 	if e.Kind != client.KindCancelled {
-		partial.Error = e
+		in := *e
+		partial.Error = &in
 	}
 	partial.Empty = true
 	partial.Timing.StartMs = ms(time.Since(r.started))

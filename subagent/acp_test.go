@@ -150,7 +150,8 @@ func TestPartialResult(t *testing.T) {
 	equal(t, "stderr", res.StderrTail, "starting\n")
 	equal(t, "noise", strings.Join(res.Noise.First, "|"), "hello")
 	equal(t, "stop", res.Stop, stopreason.Error)
-	equal(t, "error", res.Error, e)
+	equal(t, "error", res.Error.Error(), e.Error())
+	equal(t, "what is known of what is known", res.Error.Partial, nil)
 	equal(t, "labels", res.Labels["a"], "b")
 	equal(t, "dir", res.Dir, s.dir)
 	equal(t, "protocol", *res.ProtocolVersion, 1)
@@ -176,6 +177,25 @@ func TestMaxOutput(t *testing.T) {
 	equal(t, "truncated", res.Truncated, true)
 	equal(t, "messages", len(res.Messages), 1)
 	equal(t, "output", res.Output, strings.Repeat("the answer", 100))
+}
+
+// One message over the limit costs itself, or the call that it answers.
+func TestMaxMessageBytes(t *testing.T) {
+	t.Parallel()
+	o := &subagent.ACPOptions{MaxMessageBytes: 50_000}
+	res := play(t, `on session/prompt; text before; text x size=100KB; text " and after"`, o).run("go")
+	ended(t, res, stopreason.Completed, "")
+	equal(t, "output", res.Output, "before and after")
+	equal(t, "counts", res.Counts, subagent.Counts{Updates: 2, Dropped: 1})
+
+	s := play(t, `on session/prompt
+		text before
+		set filler x size=100KB
+		stop end_turn {"_meta":{"filler":"$filler"}}`, o)
+	res = s.run("go")
+	ended(t, res, stopreason.Error, client.KindTooLarge)
+	has(t, res.Error.Message, "session/prompt", "50000")
+	equal(t, "output", res.Output, "before")
 }
 
 func TestUsageAndMeta(t *testing.T) {

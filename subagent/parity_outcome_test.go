@@ -135,15 +135,24 @@ func parityOutcome(t *testing.T) {
 
 	t.Run("A36 another session's update", func(t *testing.T) {
 		t.Parallel()
-		res := play(t, `on session/prompt
-			text "mine"
-			text " and theirs" session=session-9
-			tool c1 "Theirs" session=session-9
-			text " again"`, nil).run("go")
+		run := play(t, `on session/new
+				text "early " session=session-1
+				text "and theirs" session=session-9
+			on session/prompt
+				text "mine"
+				text " and theirs" session=session-9
+				tool c1 "Theirs" session=session-9
+				text " again"`, nil).start(t.Context())
+		read := ""
+		for u := range run.Updates() {
+			read += u.Value.AgentMessageChunk.Content.Text.Text
+		}
+		res := closed(t, run)
 		ended(t, res, stopreason.Completed, "")
-		equal(t, "output", res.Output, "mine again")
+		equal(t, "output", res.Output, "early mine again")
+		equal(t, "read", read, "early mine again")
 		equal(t, "tool calls", len(res.ToolCalls), 0)
-		equal(t, "counts", res.Counts, subagent.Counts{Updates: 2, Foreign: 2})
+		equal(t, "counts", res.Counts, subagent.Counts{Updates: 3, Foreign: 3})
 	})
 
 	t.Run("A53 what adds nothing to the output", func(t *testing.T) {

@@ -45,8 +45,9 @@ type Request struct {
 
 	// Events, if set, is told what happens, one event at a time and in order: a
 	// start, what comes in between, an end. A start that fails has no events. It is
-	// called from the run's own goroutine; being slow slows the agent and loses
-	// nothing, and a panic is contained and becomes a warning.
+	// called from the run's own goroutines; being slow slows the agent and loses
+	// nothing, and a panic is contained and becomes a warning. It must not call the
+	// run's Close, which waits for it.
 	Events func(Event) `json:"-"`
 }
 

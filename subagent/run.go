@@ -100,6 +100,11 @@ func (r *run) begin(base Result, d driver) {
 	r.base, r.driver = base, d
 	r.startTook = time.Since(r.started)
 	r.base.Timing.StartMs = ms(r.startTook)
+	session := ""
+	if base.SessionID != nil {
+		session = *base.SessionID
+	}
+	r.updates.only(session)
 	r.tellStart()
 	// The turn's goroutine ends when the end event was told, which is soon after
 	// the turn has ended; Close waits for it.
@@ -240,7 +245,7 @@ func (r *run) permission(rec permission.Record) {
 }
 
 // update hands u to the readers; the collector has seen it already. u is not used
-// by anybody else afterwards.
+// by anybody else afterwards. Events tell of every session, Updates of the run's own.
 func (r *run) update(u client.Update) {
 	r.event(Event{Type: EventUpdate, SessionID: string(u.SessionID), Update: u.Raw})
 	r.updates.push(u)

@@ -2,6 +2,7 @@ package subagent
 
 import (
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/errand-acp/errand/client"
@@ -20,6 +21,7 @@ const (
 type updateQueue struct {
 	mu       sync.Mutex // guards everything below
 	changed  sync.Cond  // on mu: told of every change
+	session  *string    // whose updates are carried; nil: it is not known yet
 	items    []client.Update
 	bytes    int
 	attached bool // a reader has come: hold the agent back rather than drop
@@ -42,7 +44,7 @@ func (q *updateQueue) push(u client.Update) {
 	for q.attached && q.bytes >= holdBack && !q.released && !q.discard && !q.closed {
 		q.changed.Wait()
 	}
-	if q.discard || q.closed {
+	if q.discard || q.closed || q.session != nil && string(u.SessionID) != *q.session {
 		return
 	}
 	q.items = append(q.items, u)
@@ -65,6 +67,20 @@ func (q *updateQueue) set(f func()) {
 	defer q.mu.Unlock()
 	f()
 	q.changed.Broadcast()
+}
+
+// only says whose updates are carried. Those of others that are in the queue go.
+func (q *updateQueue) only(session string) {
+	q.set(func() {
+		q.session = &session
+		q.items = slices.DeleteFunc(q.items, func(u client.Update) bool {
+			foreign := string(u.SessionID) != session
+			if foreign {
+				q.bytes -= updateSize(&u)
+			}
+			return foreign
+		})
+	})
 }
 
 // release lets push wait no longer: the turn is being ended, and what comes from

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/coder/acp-go-sdk"
+
 	"github.com/errand-acp/errand/client"
 )
 
@@ -171,4 +173,29 @@ func TestQueueClosedUnderAWaitingReader(t *testing.T) {
 		}
 		q.push(numbered(2, 1000)) // too late, and no harm
 	})
+}
+
+func TestQueueOfOneSession(t *testing.T) {
+	q := newUpdateQueue()
+	push := func(session string, n int) {
+		u := numbered(n, 1000)
+		u.SessionID = acp.SessionId(session)
+		q.push(u)
+	}
+	push("s", 0) // before it is known which session it is
+	push("other", 1)
+	push("s", 2)
+	q.only("s")
+	if q.bytes != 2000 {
+		t.Errorf("%d bytes are counted, want 2000", q.bytes)
+	}
+	push("other", 3)
+	push("", 4)
+	push("s", 5)
+	q.close()
+	var got []string
+	for u := range q.all() {
+		got = append(got, u.Kind)
+	}
+	wantNumbers(t, got, []string{"0", "2", "5"})
 }

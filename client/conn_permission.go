@@ -22,10 +22,11 @@ type permissionDesk interface {
 	decide(context.Context, acp.RequestPermissionRequest) (acp.PermissionOptionId, permission.Record)
 	// settled is called once for each request, when its answer is certain and before
 	// the agent can have it. rec is the record if that is the answer; otherwise it is
-	// `cancelled`, because of why. since is when the request came. It is called with
-	// Conn.mu held, so it must be quick and must not call the connection. What it returns
-	// is called later, among the callbacks of updates; nil is not.
-	settled(params json.RawMessage, rec *permission.Record, why string, since time.Time) (later func())
+	// `cancelled`, because of why. since is when the request came. Of what it returns
+	// now is called at once and later among the callbacks of updates; either may be nil.
+	// Conn.mu is held, also while now runs: both must be quick and must not call the
+	// connection.
+	settled(params json.RawMessage, rec *permission.Record, why string, since time.Time) (now, later func())
 }
 
 // Why a request is answered `cancelled` whatever is decided on it.
@@ -119,12 +120,16 @@ func (c *Conn) settleAll(s *turnState, why string) {
 }
 
 func (c *Conn) tellDesk(r *wire.Request, v verdict, since time.Time) {
-	defer c.wire.Contain()
 	if c.opts.desk == nil {
 		return
 	}
-	if later := c.opts.desk.settled(r.Params, v.rec, v.why, since); later != nil {
-		c.wire.Defer(later)
+	defer c.wire.Contain()
+	now, later := c.opts.desk.settled(r.Params, v.rec, v.why, since)
+	if later != nil {
+		defer c.wire.Defer(later) // whatever becomes of now
+	}
+	if now != nil {
+		now()
 	}
 }
 

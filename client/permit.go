@@ -21,23 +21,23 @@ func (d *desk) decide(ctx context.Context, p acp.RequestPermissionRequest) (acp.
 }
 
 // settled tells the caller what became of it.
-func (d *desk) settled(params json.RawMessage, rec *permission.Record, why string, since time.Time) (later func()) {
+func (d *desk) settled(params json.RawMessage, rec *permission.Record, why string, since time.Time) (now, later func()) {
 	a := (*Agent)(d)
 	if a.opts.ObservePermission == nil && a.opts.OnPermission == nil {
-		return nil
+		return nil, nil
 	}
 	if rec == nil {
 		withdrawn := permission.Withdrawn(a.permissionRequest(readAsk(params)), why, since)
 		rec = &withdrawn
 	}
 	told := a.redactRecord(*rec)
-	if a.opts.OnPermission != nil {
-		later = func() { a.opts.OnPermission(told) }
+	call := func(f func(permission.Record)) func() {
+		if f == nil {
+			return nil
+		}
+		return func() { f(told) }
 	}
-	if a.opts.ObservePermission != nil {
-		a.opts.ObservePermission(told)
-	}
-	return later
+	return call(a.opts.ObservePermission), call(a.opts.OnPermission)
 }
 
 func (a *Agent) permissionRequest(p acp.RequestPermissionRequest) permission.Request {

@@ -157,6 +157,7 @@ func (c *call) bind(tokens []token) error {
 		if err := p.accept(v, tok); err != nil {
 			return err
 		}
+		v = v.compact()
 		switch {
 		case p.key != "":
 			c.args[p.key] = v
@@ -198,6 +199,9 @@ func (p param) accept(v value, tok token) error {
 		case slices.Contains(jsonKinds, alternative):
 			// Variables are tried as null, and as nothing inside of strings.
 			src, err := v.json(func(string) json.RawMessage { return nil })
+			if err == nil {
+				err = notJSON(src)
+			}
 			if err == nil && (tok.kind == wordToken && !v.constant() || kind.check(string(src)) == nil) {
 				return nil
 			}

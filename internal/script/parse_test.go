@@ -128,7 +128,7 @@ func TestVariablesInTextAndJSON(t *testing.T) {
 		if got := v.text(vars); got != test.text {
 			t.Errorf("%s: text %q, want %q", test.tok.text, got, test.text)
 		}
-		if got, err := v.json(vars); err != nil || string(got) != test.json {
+		if got, err := v.compact().json(vars); err != nil || string(got) != test.json {
 			t.Errorf("%s: json %s, %v; want %s", test.tok.text, got, err, test.json)
 		}
 	}

@@ -178,7 +178,7 @@ func (p *peer) hello() {
 func (p *peer) converse(dialogue string) {
 	p.t.Helper()
 	for _, line := range strings.Split(dialogue, "\n") {
-		line = strings.ReplaceAll(strings.TrimSpace(line), "DIR", p.dir)
+		line = strings.ReplaceAll(strings.TrimLeft(line, " \t"), "DIR", p.dir)
 		verb, rest, _ := strings.Cut(line, " ")
 		word, text, _ := strings.Cut(rest, " ")
 		switch {

@@ -16,7 +16,7 @@ import (
 var updateStatements = []*statement{
 	{
 		usage: "text [TEXT] [size=SIZE] [message=ID] [session=ID]",
-		doc:   "A chunk of the agent's message; `message=` is its messageId. With bytes that are not UTF-8 it is written raw.",
+		doc:   "A chunk of the agent's message; `message=` is its messageId. With bytes that are not UTF-8, or more than 64 KiB, it is written raw.",
 		run:   runText,
 	},
 	{
@@ -85,7 +85,7 @@ func (t *task) updateRaw(c *call, update json.RawMessage) {
 	t.r.out.frame(frame)
 }
 
-// chunk is a message chunk that the SDK has no text for: it is not UTF-8.
+// chunk is a message chunk that the SDK is not to make.
 func chunk(kind, message string, text []byte) json.RawMessage {
 	b := append([]byte(`{"sessionUpdate":"`+kind+`","content":{"type":"text","text":`), text...)
 	b = append(b, '}')
@@ -95,12 +95,15 @@ func chunk(kind, message string, text []byte) json.RawMessage {
 	return append(b, '}')
 }
 
+// bigText is where the SDK's four passes over a text begin to take their time.
+const bigText = 64 << 10
+
 func (t *task) chunk(c *call, kind string, wrap func(acp.ContentBlock, *string) acp.SessionUpdate) error {
 	text, err := t.sized(c)
 	if err != nil {
 		return err
 	}
-	if !utf8.ValidString(text) {
+	if len(text) > bigText || !utf8.ValidString(text) {
 		t.updateRaw(c, chunk(kind, t.text(c, "message"), quote(text)))
 		return nil
 	}

@@ -1,7 +1,6 @@
 package script
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -94,41 +93,79 @@ func (v value) text(vars lookup) string {
 	return b.String()
 }
 
-// json is v as a JSON value on one line. Text in quotes is a JSON string; a bare
-// word is what it says: null, 12, or a variable's own value.
+// json is v as a JSON value. Text in quotes is a JSON string; a bare word is what it
+// says: null, 12, or a variable's own value. JSON as written was checked by the parser,
+// and stays JSON whatever the variables are.
 func (v value) json(vars lookup) (json.RawMessage, error) {
-	var src []byte
 	switch {
 	case v.kind == jsonToken:
-		src = v.jsonText(vars)
+		return v.jsonText(vars), nil
 	case v.kind == textToken:
 		return quote(v.text(vars)), nil
 	case len(v.parts) == 1 && v.parts[0].name != "":
-		src = orNull(vars(v.parts[0].name))
-	default:
-		src = []byte(v.text(vars))
+		return orNull(vars(v.parts[0].name)), nil
 	}
-	var b bytes.Buffer
-	if err := json.Compact(&b, src); err != nil {
-		return nil, fmt.Errorf("this is not JSON: %w: %.60s", err, src)
+	src := json.RawMessage(v.text(vars))
+	return src, notJSON(src)
+}
+
+// notJSON returns an error that says why b is no JSON, or nil.
+func notJSON(b []byte) error {
+	var v json.RawMessage
+	if err := json.Unmarshal(b, &v); err != nil {
+		return fmt.Errorf("this is not JSON: %w: %.60s", err, b)
 	}
-	return b.Bytes(), nil
+	return nil
 }
 
 func (v value) jsonText(vars lookup) []byte {
 	var b []byte
 	for _, p := range v.parts {
+		raw := json.RawMessage(nil)
+		if p.name != "" {
+			raw = vars(p.name)
+		}
 		switch {
 		case p.name == "":
 			b = append(b, p.text...)
-		case p.quoted:
-			q := quote(textOf(vars(p.name)))
-			b = append(b, q[1:len(q)-1]...)
+		case !p.quoted:
+			b = append(b, orNull(raw)...)
+		case len(raw) > 0 && raw[0] == '"':
+			b = append(b, raw[1:len(raw)-1]...)
 		default:
-			b = append(b, orNull(vars(p.name))...)
+			q := quote(textOf(raw))
+			b = append(b, q[1:len(q)-1]...)
 		}
 	}
 	return b
+}
+
+// compact leaves out the blanks between the tokens of v's JSON, so that it is a frame
+// of one line.
+func (v value) compact() value {
+	if v.kind != jsonToken {
+		return v
+	}
+	inString := false
+	for i, p := range v.parts {
+		b := make([]byte, 0, len(p.text))
+		for j := 0; j < len(p.text); j++ {
+			c := p.text[j]
+			if !inString && strings.IndexByte(" \t\r\n", c) >= 0 {
+				continue
+			}
+			b = append(b, c)
+			switch {
+			case c == '"':
+				inString = !inString
+			case c == '\\' && j+1 < len(p.text):
+				j++
+				b = append(b, p.text[j])
+			}
+		}
+		v.parts[i].text = string(b)
+	}
+	return v
 }
 
 func orNull(raw json.RawMessage) json.RawMessage {
@@ -154,6 +191,10 @@ func textOf(raw json.RawMessage) string {
 // quote makes a JSON string of s. Bytes that are not UTF-8 stay as they are: that is
 // what a script that has them is for, and what encoding/json would not let out.
 func quote(s string) []byte {
+	if utf8.ValidString(s) {
+		b, _ := json.Marshal(s)
+		return b
+	}
 	b := []byte{'"'}
 	for len(s) > 0 {
 		n := 0

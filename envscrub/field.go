@@ -50,6 +50,10 @@ func fieldAt(v string, i int) string {
 		if !opaque(value) && !isBasic(value) {
 			return ""
 		}
+	case login:
+		if isNoLogin(value) {
+			return ""
+		}
 	case pair:
 		if !quoted && !strings.Contains(v, ";") && !strings.HasSuffix(v[:start], "?") && !strings.HasSuffix(v[:start], "&") {
 			return ""
@@ -67,17 +71,18 @@ const (
 	opaqueOnly      // names that hold harmless things as often: key, token, sig
 	coded           // Docker's auth: user:password in base64
 	pair            // pwd: a password only among the fields of a connection string
+	login           // user:password, as curl takes it
 	header          // the rest of the line, after the scheme
 )
 
 // fieldNames are compared without case, "-", "_" and "."; fieldEndings end such a name.
 var (
 	fieldNames = map[string]need{
-		"pwd": pair, "pass": pair, "userpwd": anything,
+		"u": login, "user": login, "pwd": pair, "pass": pair, "userpwd": anything,
 		"key": opaqueOnly, "sig": opaqueOnly, "signature": opaqueOnly, "code": opaqueOnly, "sessionid": opaqueOnly, "psk": opaqueOnly,
 		"accesskeyid": opaqueOnly, "awsaccesskeyid": opaqueOnly, "xamzsignature": opaqueOnly, "xgoogsignature": opaqueOnly,
 		"auth": coded, "authorization": header, "proxyauthorization": header, "cookie": header, "setcookie": header,
-		"xhoneycombteam": anything, "xauth": anything, "xcustomauth": anything, "instrumentationkey": anything,
+		"xhoneycombteam": anything, "xauth": anything, "xcustomauth": anything, "basicauthuserinfo": anything, "instrumentationkey": anything,
 	}
 	fieldEndings = []struct {
 		text string
@@ -109,7 +114,7 @@ var fieldSqueeze = strings.NewReplacer("-", "", "_", "", ".", "")
 // option reports whether a name is an option whose value follows it as a word of its
 // own: --password hunter2.
 func option(name, rest string) bool {
-	return strings.HasPrefix(name, "--") && !strings.HasPrefix(name, "--no-") && !strings.HasPrefix(rest, "-")
+	return (name == "-u" || strings.HasPrefix(name, "--") && !strings.HasPrefix(name, "--no-")) && !strings.HasPrefix(rest, "-")
 }
 
 // fieldName returns the name at the end of s, where it begins and whether it is quoted.

@@ -27,7 +27,7 @@ func nameRule(name, value string) string {
 	ws := split(name)
 	for hit := range hits(ws) {
 		switch {
-		case setting(value), hit.t.unless != nil && hit.t.unless(value):
+		case setting(value), isReference(value), hit.t.unless != nil && hit.t.unless(value):
 			continue
 		case hasAny(ws[:hit.at], flagWords) && (value == "0" || value == "1"):
 			continue
@@ -96,12 +96,14 @@ func phraseAt(ws []string, i int) (best *term, n int) {
 	return best, n
 }
 
+// hasWords reports whether ws begins with the words of a phrase; those after the first
+// may be plurals.
 func hasWords(ws, want []string) bool {
 	if len(ws) < len(want) {
 		return false
 	}
 	for i, w := range want {
-		if ws[i] != w && base(ws[i]) != w {
+		if ws[i] != w && base(ws[i]) != w && (i == 0 || ws[i] != w+"S") {
 			return false
 		}
 	}

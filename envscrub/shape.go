@@ -8,10 +8,33 @@ import (
 // The shapes of values that clear a name or, if a name only might hold a secret,
 // settle it.
 
-// setting reports whether a value is a switch's position.
-func setting(v string) bool { return settings[strings.ToLower(v)] }
+// setting reports whether a value is a switch's position or a duration.
+func setting(v string) bool {
+	return settings[strings.ToLower(v)] || isDuration(v)
+}
+
+// isDuration reports whether a value is a short number with a unit of time: 15m, 90d.
+func isDuration(v string) bool {
+	unit := strings.TrimLeft(v, "0123456789")
+	return len(v)-len(unit) <= 4 && unit != v && timeUnits[unit]
+}
+
+var timeUnits = set("ms s sec m min h d w")
 
 var settings = set("true false yes no on off enabled disabled none null nil undefined required optional")
+
+// isReference reports whether a value only says where the credential is: in a
+// password manager or a secret store, or by its resource name.
+func isReference(v string) bool {
+	for _, p := range references {
+		if strings.HasPrefix(v, p) {
+			return true
+		}
+	}
+	return false
+}
+
+var references = strings.Fields("op:// bws:// vault:// secret:// ssm:// awssm:// awsps:// gcpsm:// azkv:// keychain:// sm:// ref+ secretref: arn: @Microsoft.KeyVault(")
 
 // isScheme reports whether a value names a way of authorizing and holds no credential.
 func isScheme(v string) bool { return schemes[strings.ToLower(v)] }
@@ -44,6 +67,32 @@ func isPublic(v string) bool {
 	return isPath(v) && strings.HasSuffix(v, ".pub") || derTag(v) == derSequence || isPlainURL(v)
 }
 
+// isNoKey reports whether a value clears a name that says KEY.
+func isNoKey(v string) bool { return isPublic(v) || isKeystroke(v) }
+
+// isKeystroke reports whether a value names keys of a keyboard: space, ctrl+shift+p.
+func isKeystroke(v string) bool {
+	parts := strings.FieldsFunc(strings.ToLower(v), func(r rune) bool { return r == '+' || r == '-' })
+	for i, part := range parts {
+		if !keyNames[part] && (i == 0 || len(part) > 1) {
+			return false
+		}
+	}
+	return len(parts) > 0
+}
+
+var keyNames = set(`space enter return tab esc escape backspace delete insert home end up down left right capslock
+	ctrl control alt option shift cmd command meta super win fn f1 f2 f3 f4 f5 f6 f7 f8 f9 f10 f11 f12`)
+
+// isNoLogin reports whether a value is a user's name, or user and group, and not a
+// user with a password: admin:hunter2.
+func isNoLogin(v string) bool {
+	user, password, ok := strings.Cut(v, ":")
+	word := func(c byte) bool { return c >= 'a' && c <= 'z' || strings.IndexByte("-_.", c) >= 0 }
+	return !ok || user == "" || len(password) < 4 || all(password, digit) || all(password, word) ||
+		strings.ContainsAny(v, " \t\n/\\,")
+}
+
 // The first thing in a certificate or public key in DER is a sequence, in a private
 // key it is a version number.
 const (
@@ -67,7 +116,7 @@ func derTag(v string) byte {
 var publicPrefixes = []string{
 	"ssh-rsa ", "ssh-ed25519 ", "ssh-dss ", "ecdsa-sha2-", "sk-ssh-ed25519@", "sk-ecdsa-sha2-",
 	"-----BEGIN PUBLIC KEY", "-----BEGIN RSA PUBLIC KEY", "-----BEGIN PGP PUBLIC KEY", "-----BEGIN CERTIFICATE",
-	"LS0tLS1CRUdJTiBDRVJU", "LS0tLS1CRUdJTiBQVUJM", "age1", "pk_live_", "pk_test_", "pk-lf-", "arn:",
+	"LS0tLS1CRUdJTiBDRVJU", "LS0tLS1CRUdJTiBQVUJM", "age1", "pk_live_", "pk_test_", "pk-lf-",
 }
 
 // isFingerprint reports whether a value is the id of a PGP key.

@@ -107,11 +107,17 @@ func bareUserinfo(v string) (userinfo, bool) {
 	if at < 0 || sep < 0 || sep >= at || isPath(v) || strings.ContainsAny(v, " \t\n\"'") {
 		return userinfo{}, false
 	}
+	if addressSchemes[strings.ToLower(v[:sep])] {
+		return userinfo{}, false
+	}
 	u := userinfo{v[:sep], v[sep+1 : at], sep}
 	host := v[at+1:]
 	dialled := strings.HasPrefix(host, "tcp(") || strings.HasPrefix(host, "unix(") || strings.HasPrefix(host, "(")
 	return u, (dialled || hasPort(host)) && !placeholder(u.password) && !strings.ContainsAny(u.user, "=,;{")
 }
+
+// addressSchemes are those of addresses that have no "//".
+var addressSchemes = set("sip sips xmpp mailto acct stun turn")
 
 // hasPort reports whether s is host:port, with a path or without.
 func hasPort(s string) bool {

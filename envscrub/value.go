@@ -69,6 +69,7 @@ var hooks = strings.Fields(`hooks.slack.com/services/ hooks.slack.com/workflows/
 	outlook.office365.com/webhook/ api.telegram.org/bot	chat.googleapis.com/v1/spaces/ hooks.zapier.com/hooks/ maker.ifttt.com/trigger/ hook.integromat.com/ hook.eu1.make.com/ hook.eu2.make.com/ hook.us1.make.com/ hook.us2.make.com/
 	open.feishu.cn/open-apis/bot/ open.larksuite.com/open-apis/bot/ oapi.dingtalk.com/robot/send qyapi.weixin.qq.com/cgi-bin/webhook/
 	api.netlify.com/build_hooks/ api.render.com/deploy/ api.vercel.com/v1/integrations/deploy/ hc-ping.com/
+	.g.alchemy.com/v2/ .infura.io/v3/
 	uptime.betterstack.com/api/v1/heartbeat/ events.pagerduty.com/integration/ webhook.site/ logic.azure.com/workflows/`)
 
 func isWebhook(v string) bool {

@@ -88,7 +88,10 @@ var knownNames = list(`
 `)
 
 // harmlessNames hold no credential, and a word in them says otherwise.
-var harmlessNames = list(`PWD OLDPWD XAUTH GOAUTH PGREQUIREAUTH STARSHIP_SESSION_KEY`)
+var harmlessNames = list(`PWD OLDPWD XAUTH GOAUTH PGREQUIREAUTH
+	STARSHIP_SESSION_KEY ATUIN_SESSION __MISE_SESSION
+	NPM_PACKAGE_DEPENDENCIES_* NPM_PACKAGE_DEVDEPENDENCIES_* NPM_PACKAGE_PEERDEPENDENCIES_* NPM_PACKAGE_SCRIPTS_* NPM_PACKAGE_BIN_*
+`)
 
 // strictNames are all that passes in Strict mode.
 var strictNames = list(`

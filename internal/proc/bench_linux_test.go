@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -110,6 +111,34 @@ func BenchmarkSweep(b *testing.B) {
 				b.StopTimer()
 				p.Shutdown(patient)
 			})
+		}
+	}
+}
+
+// BenchmarkIdle is what a child costs that does nothing, mean of 100.
+func BenchmarkIdle(b *testing.B) {
+	const n = 100
+	held := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapInuse + m.StackInuse
+	}
+	for b.Loop() {
+		goroutines, bytes := runtime.NumGoroutine(), held()
+		var all []*Process
+		for range n {
+			p, err := Start(background, Spec{Path: "cat", Dir: "/", Env: os.Environ()})
+			if err != nil {
+				b.Fatal(err)
+			}
+			all = append(all, p)
+		}
+		b.ReportMetric(float64(runtime.NumGoroutine()-goroutines)/n, "goroutines")
+		b.ReportMetric((float64(held())-float64(bytes))/n, "B")
+		for _, p := range all {
+			p.Shutdown(patient)
+			p.Stdout().Close()
 		}
 	}
 }

@@ -2,9 +2,15 @@ package proc
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"runtime"
+	"strconv"
+	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -85,6 +91,43 @@ func TestAwait(t *testing.T) {
 			})
 		}
 	}
+}
+
+func init() {
+	// zombie has a zombie in its group: the child of a process of another group, which
+	// does not reap it.
+	children["zombie"] = func([]string) {
+		parent := exec.Command(os.Args[0], strconv.Itoa(os.Getpid()))
+		parent.Env = append(os.Environ(), childVariable+"=zombieParent")
+		parent.Stdout = os.Stdout
+		parent.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if err := parent.Start(); err != nil {
+			panic(err)
+		}
+		io.Copy(io.Discard, os.Stdin)
+	}
+	children["zombieParent"] = func(args []string) {
+		zombie := exec.Command("true")
+		zombie.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: atoi(args[0])}
+		if err := zombie.Start(); err != nil {
+			panic(err)
+		}
+		for s, _ := statusOf(zombie.Process.Pid); !s.dead(); s, _ = statusOf(zombie.Process.Pid) {
+			time.Sleep(time.Millisecond)
+		}
+		fmt.Println(zombie.Process.Pid)
+		forever()
+	}
+}
+
+// A zombie does not keep a group alive.
+func TestZombieDoesNotCount(t *testing.T) {
+	p := start(t, child(t, "zombie"))
+	pid := atoi(lines(t, p)())
+	if s, ok := statusOf(pid); !ok || s.group != p.PID || !s.dead() {
+		t.Fatalf("zombie: %+v, %v", s, ok)
+	}
+	checkReport(t, p.Shutdown(patient), Report{Exit: Exit{}, Rung: RungEOF, GroupRung: RungEOF})
 }
 
 // Idle children cost two goroutines each and no thread.

@@ -348,7 +348,7 @@ func testL3(t *testing.T) {
 func testL4(t *testing.T) {
 	p := start(t, shell(t, "sleep 60 & echo $!; cat"))
 	helper := atoi(lines(t, p)())
-	got := p.Shutdown(Graces{EOF: 50 * time.Millisecond, Term: hang, Kill: hang})
+	got := p.Shutdown(Graces{EOF: enough, Term: hang, Kill: hang})
 	checkReport(t, got, Report{Exit: Exit{}, Rung: RungEOF, GroupRung: RungTerm})
 	mustBeGone(t, helper)
 }

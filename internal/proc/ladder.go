@@ -31,11 +31,11 @@ type Report struct {
 
 // Leftover is a process that is, or may be, alive after the end of its run.
 type Leftover struct {
-	PID     int
+	PID     int    // 0 for nobody in particular: it was not possible to look
 	Command string // its short name; empty if unknown
 	// Ours is true where the process is known to belong to the run; false where it
 	// began during the run, as a process of this user, and its environment, which
-	// would tell, cannot be read.
+	// would tell, cannot be read. The first is a fault, the second a warning.
 	Ours   bool
 	Reason string
 }

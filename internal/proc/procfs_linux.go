@@ -136,6 +136,9 @@ var canSeek = sync.OnceValue(func() bool {
 	return len(found) == 1
 })
 
+// haveProc reports whether there is a /proc at all. A variable for the tests.
+var haveProc = sync.OnceValue(func() bool { return len(all.list()) > 0 })
+
 // listAt is list, which begins to read at a position of the directory.
 func (s span) listAt(from int64) []int {
 	fd, err := unix.Open("/proc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

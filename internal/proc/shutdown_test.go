@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/errand-acp/errand/internal/leak"
 )
 
 // All callers, at once and later, of Shutdown and of Kill, get one report.
@@ -65,5 +67,19 @@ func TestShutdownAfterExit(t *testing.T) {
 	want := Report{Exit: Exit{Code: 9}, Rung: RungExit, GroupRung: RungExit}
 	if diff := cmp.Diff(want, p.Shutdown(patient)); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
+	}
+}
+
+// Whoever does not want to wait gets a report at once, of a child that may still be
+// there; when it goes, everything that was held goes with it.
+func TestShutdownWithoutGrace(t *testing.T) {
+	before := leak.Snapshot()
+	p := start(t, child(t, "deaf"))
+	lines(t, p)()
+	p.Shutdown(Graces{})
+	p.Stdout().Close()
+	wait(t, p)
+	if err := before.Check(); err != nil {
+		t.Error(err)
 	}
 }

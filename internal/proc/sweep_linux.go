@@ -33,10 +33,7 @@ func (f *family) newcomers(yield func(pid int) bool) {
 // memberAlive reports whether anybody but zombies is in the group. Where there is no
 // /proc to tell, a zombie counts.
 func (f *family) memberAlive() bool {
-	if !canSeek() && len(all.list()) == 0 {
-		return true
-	}
-	if f.inGroup(f.member) {
+	if !haveProc() || f.inGroup(f.member) {
 		return true
 	}
 	for pid := range f.newcomers {
@@ -126,7 +123,11 @@ func (f *family) sweep(until time.Time) []Leftover {
 			}
 		}
 	}
-	for f.sweeping && s.pass() {
+	if f.sweeping && !haveProc() {
+		s.left = append(s.left, Leftover{Reason: "there is no /proc to look for processes outside the group"})
+	} else if f.sweeping {
+		for s.pass() {
+		}
 	}
 	for pid, fd := range s.hit {
 		if !isOver(fd) {

@@ -248,6 +248,56 @@ func TestStatusOf(t *testing.T) {
 	}
 }
 
+// Somebody who is born while the others are looked at is looked at too.
+func TestNewcomersAreListedAnew(t *testing.T) {
+	f := start(t, child(t, "cat")).family
+	first := stranger(t, "")
+	second := 0
+	var seen []int
+	for pid := range f.newcomers {
+		seen = append(seen, pid)
+		if pid == first {
+			second = stranger(t, "")
+		}
+	}
+	if second == 0 || !slices.Contains(seen, second) {
+		t.Errorf("%d, then %d were born; seen: %v", first, second, seen)
+	}
+}
+
+// No environment may mean the middle of an exec: that takes a second look.
+func TestJudgeWithoutEnvironment(t *testing.T) {
+	f := start(t, child(t, "cat")).family
+	cmd := exec.Command("sleep", "60")
+	cmd.Env = []string{}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	s := sweeper{family: f, blank: map[int]bool{}}
+	var got []verdict
+	for range 2 {
+		got = append(got, s.judge(cmd.Process.Pid))
+	}
+	if diff := cmp.Diff([]verdict{inExec, foreign}, got); diff != "" {
+		t.Errorf("verdicts (-want +got):\n%s", diff)
+	}
+}
+
+// Without /proc the group is ended all the same, and it is said that nobody else was
+// looked for.
+func TestSweepWithoutProc(t *testing.T) {
+	defer func(was func() bool) { haveProc = was }(haveProc)
+	haveProc = func() bool { return false }
+	p := start(t, shell(t, "sleep 60 & echo; cat"))
+	lines(t, p)()
+	got := p.Shutdown(Graces{EOF: enough, Term: hang, Kill: hang})
+	checkReport(t, got, Report{Exit: Exit{}, Rung: RungEOF, GroupRung: RungTerm,
+		Leftover: []Leftover{{Reason: "there is no /proc to look for processes outside the group"}}})
+}
+
 func init() {
 	// subreaper inherits, as process 1 does, what its children leave behind, and says
 	// what it has left after their end.

@@ -76,13 +76,8 @@ func run(ctx context.Context, rows []string) error {
 		return err
 	}
 	wrong := slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-	var missing []string
-	if len(rows) == 0 {
-		missing = l.missing()
-	}
-	fmt.Printf("\n%d mutations, %d turned their rows red; of %d rows that need one, %d have none\n",
-		len(chosen), len(chosen)-len(wrong), len(l.need), len(missing))
-	if len(missing) > 0 {
+	fmt.Printf("\n%d mutations, %d turned their rows red\n", len(chosen), len(chosen)-len(wrong))
+	if missing := l.missing(); len(rows) == 0 && len(missing) > 0 {
 		return fmt.Errorf("no mutation for %s", strings.Join(missing, " "))
 	}
 	if len(wrong) > 0 {

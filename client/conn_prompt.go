@@ -119,6 +119,7 @@ func (c *Conn) startTurn(ctx context.Context, t *promptTurn, id acp.SessionId, b
 		}
 	})
 	if err != nil {
+		c.forget(id)
 		return nil, callError(err)
 	}
 	s.turn, s.ours, s.cancelled = t, true, false
@@ -211,40 +212,19 @@ func (c *Conn) postCancel(id acp.SessionId, params acp.CancelNotification) *wire
 	return posted
 }
 
-// encodePrompt writes a prompt as JSON. The SDK's own encoding of a content block
-// drops its annotations and _meta.
+// encodePrompt writes a prompt with all that is in its blocks.
 func encodePrompt(p acp.PromptRequest) (json.RawMessage, error) {
-	blocks := make([]any, len(p.Prompt))
+	blocks := make([]json.RawMessage, len(p.Prompt))
 	for i, b := range p.Prompt {
-		switch {
-		case b.Text != nil:
-			v := *b.Text
-			v.Type = "text"
-			blocks[i] = v
-		case b.Image != nil:
-			v := *b.Image
-			v.Type = "image"
-			blocks[i] = v
-		case b.Audio != nil:
-			v := *b.Audio
-			v.Type = "audio"
-			blocks[i] = v
-		case b.ResourceLink != nil:
-			v := *b.ResourceLink
-			v.Type = "resource_link"
-			blocks[i] = v
-		case b.Resource != nil:
-			v := *b.Resource
-			v.Type = "resource"
-			blocks[i] = v
-		default:
-			return nil, fmt.Errorf("content block %d is empty", i)
+		var err error
+		if blocks[i], err = MarshalBlock(b); err != nil {
+			return nil, fmt.Errorf("content block %d: %w", i, err)
 		}
 	}
 	return json.Marshal(struct {
-		Meta      map[string]any `json:"_meta,omitempty"`
-		MessageId *string        `json:"messageId,omitempty"`
-		Prompt    []any          `json:"prompt"`
-		SessionId acp.SessionId  `json:"sessionId"`
+		Meta      map[string]any    `json:"_meta,omitempty"`
+		MessageId *string           `json:"messageId,omitempty"`
+		Prompt    []json.RawMessage `json:"prompt"`
+		SessionId acp.SessionId     `json:"sessionId"`
 	}{p.Meta, p.MessageId, blocks, p.SessionId})
 }

@@ -54,7 +54,9 @@ func (c *Conn) receiveUpdate(params []byte, text *textUpdate) any {
 		s := wire.NewScan(params)
 		text = c.readText(&s)
 	}
-	if text == nil {
+	if text != nil {
+		*u = text.update(c.pattern.raw(params))
+	} else {
 		readUpdate(params, u)
 	}
 	if !u.Known() {

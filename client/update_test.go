@@ -120,6 +120,7 @@ var texts = []string{
 // does, and reports whether it took them.
 func checkText(t *testing.T, conn *Conn, params string) bool {
 	t.Helper()
+	params = strings.TrimSpace(params) // as they come from wire
 	s := wire.NewScan([]byte(params))
 	text := conn.readText(&s)
 	if text == nil {
@@ -128,7 +129,7 @@ func checkText(t *testing.T, conn *Conn, params string) bool {
 	if !s.End() {
 		return false // not whole: it will not be used
 	}
-	got := conn.observed
+	got := text.update(conn.pattern.raw([]byte(params)))
 	var want Update
 	readUpdate([]byte(params), &want)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -263,5 +264,31 @@ func TestConnUpdatesAreTheirOwn(t *testing.T) {
 	}
 	if len(kept) != n || conn.observed.Raw != nil {
 		t.Errorf("%d updates; the connection keeps %d bytes", len(kept), len(conn.observed.Raw))
+	}
+}
+
+// Of members that come twice the last one counts, however the frame is read.
+func TestConnUpdateTwice(t *testing.T) {
+	var got []string
+	r, w := io.Pipe()
+	conn := NewConn(&Handlers{OnUpdate: func(_ context.Context, u Update) { got = append(got, u.Kind+" "+string(u.Raw)) }}, io.Discard, r, nil)
+	other := `{"sessionId":"s","update":{"sessionUpdate":"plan_removed","id":"p"}}`
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","method":"session/update","params":` + texts[0] + `,"params":` + other + `}`,
+		`{"jsonrpc":"2.0","method":"session/update","params":` + texts[0] + `,"id":null,"params":` + other + `}`,
+		`{"jsonrpc":"2.0","method":"session/update","params":` + texts[0] + `,"method":"vendor/note"}`,
+		`{"jsonrpc":"2.0","method":"session/update","params":` + texts[0] + `,`,
+		`{"jsonrpc":"2.0","method":"session/update","params":` + texts[0] + `]`,
+	} {
+		io.WriteString(w, line+"\n")
+	}
+	w.Close()
+	drain(t, conn)
+	want := `plan_removed {"sessionUpdate":"plan_removed","id":"p"}`
+	if diff := cmp.Diff([]string{want, want}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if n := conn.Stats().Noise.Lines; n != 2 {
+		t.Errorf("%d lines of noise, want 2", n)
 	}
 }

@@ -34,6 +34,10 @@ func (t *textUpdate) value() (v acp.SessionUpdate) {
 	return v
 }
 
+func (t *textUpdate) update(raw []byte) Update {
+	return Update{SessionID: t.session, Kind: t.chunk.SessionUpdate, Value: t.value(), Raw: raw}
+}
+
 func (t *textUpdate) notification() acp.SessionNotification {
 	return acp.SessionNotification{SessionId: t.session, Update: t.value()}
 }
@@ -54,11 +58,12 @@ type textPattern struct {
 // maxPattern bounds what a connection holds for this.
 const maxPattern = 1 << 10
 
+// raw returns the update within the params that matched last.
+func (p *textPattern) raw(params []byte) []byte { return params[p.start : len(params)-p.after] }
+
 // readText reads the params at the cursor if they are a plain chunk of text of the
-// agent, and leaves the update in c.observed. For anything else, and anything odd, it
-// returns nil.
+// agent. For anything else, and anything odd, it returns nil.
 func (c *Conn) readText(s *wire.Scan) *textUpdate {
-	params := s.Rest()
 	text := c.pattern.match(s)
 	if text == nil {
 		if text = c.pattern.learn(s); text == nil {
@@ -72,10 +77,6 @@ func (c *Conn) readText(s *wire.Scan) *textUpdate {
 	t.chunk.Content.Text = &t.text
 	if p.hasMessageID {
 		t.chunk.MessageId = &t.messageID
-	}
-	params = params[:len(params)-len(s.Rest())]
-	c.observed = Update{
-		SessionID: t.session, Kind: p.kind, Value: t.value(), Raw: params[p.start : len(params)-p.after],
 	}
 	return t
 }

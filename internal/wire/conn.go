@@ -45,8 +45,8 @@ const (
 	ClassPeer
 )
 
-// Handler is what a [Conn] tells of the peer's frames. Classify, Parse,
-// Notification and Receive run on the reader, in wire order, and must not block; Run and Serve run off it
+// Handler is what a [Conn] tells of the peer's frames. Classify, Parse, Notification and
+// Receive run on the reader, in wire order, and must not block; Run and Serve run off it
 // and may.
 type Handler interface {
 	Classify(method string) Class

@@ -53,7 +53,7 @@ func parseFrame(s *Scan, p parser) (f frame, ok bool) {
 		case "id":
 			f.id = value
 		case "params":
-			f.params = value
+			f.params, f.parsed = value, nil
 		case "result":
 			f.result = value
 		case "error":

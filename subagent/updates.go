@@ -49,7 +49,7 @@ func (q *updateQueue) push(u client.Update) {
 	}
 	q.items = append(q.items, u)
 	q.bytes += updateSize(&u)
-	for !q.attached && q.bytes > keepUnread {
+	for !q.attached && q.bytes > keepUnread && len(q.items) > 1 {
 		q.bytes -= updateSize(&q.items[0])
 		q.items[0] = client.Update{}
 		q.items = q.items[1:]

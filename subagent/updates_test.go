@@ -75,6 +75,16 @@ func TestQueueKeepsTheNewestForAReader(t *testing.T) {
 	for u := range q.all() {
 		t.Errorf("update %s after the end", u.Kind)
 	}
+
+	q = newUpdateQueue()
+	q.push(numbered(0, size))
+	q.push(numbered(1, 2*keepUnread)) // larger than all that is kept
+	q.close()
+	got = nil
+	for u := range q.all() {
+		got = append(got, u.Kind)
+	}
+	wantNumbers(t, got, count(1, 2))
 }
 
 func TestQueueHoldsBackForASlowReader(t *testing.T) {
@@ -159,6 +169,7 @@ func TestQueueClosedUnderAWaitingReader(t *testing.T) {
 		step := make(chan struct{})
 		close(step)
 		got, ended := reading(q, step)
+		synctest.Wait()
 		q.push(numbered(0, 1000))
 		q.push(numbered(1, 10*holdBack)) // one that is larger than the bound
 		synctest.Wait()

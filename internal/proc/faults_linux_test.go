@@ -232,7 +232,7 @@ func testT7(t *testing.T) {
 		t.Errorf("exit: %+v", got)
 	}
 	// Nobody is left who was told to end by EOF, so that is not waited for.
-	checkReport(t, p.Shutdown(patient), Report{Exit: killed, Rung: RungExit, GroupRung: RungTerm})
+	checkReport(t, p.Shutdown(Graces{EOF: time.Hour, Term: hang, Kill: hang}), Report{Exit: killed, Rung: RungExit, GroupRung: RungTerm})
 	mustBeGone(t, sleeper)
 }
 

@@ -29,8 +29,8 @@ func statusOf(pid int) (status, bool) {
 	if err != nil {
 		return status{}, false
 	}
-	// pid (command) state ppid pgrp session tty tpgid flags, nine more,
-	// priority nice threads alarm starttime …: the command may hold anything, a parenthesis too.
+	// pid (command) state ppid pgrp session tty tpgid flags, nine more, priority nice
+	// threads alarm starttime …: the command may hold anything, a parenthesis too.
 	rest := text[bytes.LastIndexByte(text, ')')+1:]
 	var field [20][]byte
 	for i := range field {
@@ -137,7 +137,7 @@ var canSeek = sync.OnceValue(func() bool {
 })
 
 // haveProc reports whether there is a /proc at all. A variable for the tests.
-var haveProc = sync.OnceValue(func() bool { return len(all.list()) > 0 })
+var haveProc = sync.OnceValue(func() bool { return canSeek() || len(all.list()) > 0 })
 
 // listAt is list, which begins to read at a position of the directory.
 func (s span) listAt(from int64) []int {

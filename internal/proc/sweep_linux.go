@@ -69,16 +69,16 @@ func (f *family) track() {
 	if len(kin) == 0 {
 		return
 	}
-	var kinds []status
+	var others []status
 	for pid := range f.newcomers {
 		if s, ok := statusOf(pid); ok && !s.dead() {
-			kinds = append(kinds, s)
+			others = append(others, s)
 		}
 	}
 	// Parents mostly come before their children, so once is mostly enough.
 	for more := true; more; {
 		more = false
-		for _, s := range kinds {
+		for _, s := range others {
 			if kin[s.parent] && !kin[s.pid] {
 				kin[s.pid], more = true, true
 				if s.group != f.proc.Pid {
@@ -119,7 +119,7 @@ func (f *family) sweep(until time.Time) []Leftover {
 		for _, pid := range append([]int{f.proc.Pid}, slices.Collect(f.newcomers)...) {
 			if f.inGroup(pid) {
 				s.done[pid] = true
-				s.left = append(s.left, notEnded(pid))
+				s.left = append(s.left, leftover(pid, unix.Kill(pid, 0)))
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func (f *family) sweep(until time.Time) []Leftover {
 	}
 	for pid, fd := range s.hit {
 		if !isOver(fd) {
-			s.left = append(s.left, notEnded(pid))
+			s.left = append(s.left, leftover(pid, nil))
 		}
 		// As process 1, or as a subreaper, we have inherited it; some only now that
 		// all their parents are gone.
@@ -200,7 +200,7 @@ func (s *sweeper) take(pid int) {
 		s.done[pid] = true
 	case err != nil:
 		s.done[pid] = true
-		s.left = append(s.left, Leftover{PID: pid, Command: commandOf(pid), Ours: true, Reason: err.Error()})
+		s.left = append(s.left, leftover(pid, err))
 	case s.judge(pid) != ours:
 		unix.Close(fd)
 	default:
@@ -214,7 +214,12 @@ func (s *sweeper) kill(pid, fd int) {
 	if old, ok := s.hit[pid]; ok {
 		unix.Close(old) // gone, and its number given away
 	}
-	unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	if err != nil && err != unix.ESRCH {
+		s.left = append(s.left, leftover(pid, err))
+		unix.Close(fd)
+		return
+	}
 	s.hit[pid] = fd
 }
 
@@ -267,11 +272,12 @@ func (s *sweeper) judge(pid int) verdict {
 	return inExec
 }
 
-// notEnded says why a process of ours is still there.
-func notEnded(pid int) Leftover {
+// leftover describes a process of ours that is still there: because of err, if that
+// is not nil.
+func leftover(pid int, err error) Leftover {
 	reason := "is still there after SIGKILL"
-	if err := unix.Kill(pid, 0); err != nil {
-		reason = err.Error()
+	if err != nil {
+		reason = "cannot be ended: " + err.Error()
 	}
 	return Leftover{PID: pid, Command: commandOf(pid), Ours: true, Reason: reason}
 }

@@ -364,11 +364,48 @@ func init() {
 		fmt.Print(line)
 		json.NewEncoder(os.Stdout).Encode(p.Shutdown(Graces{EOF: hang, Term: hang, Kill: hang}))
 	}
+	// asRoot, of a file that is root's and setuid, becomes a process that its user
+	// cannot end, in a session of its own if that is asked for.
+	children["asRoot"] = func(args []string) {
+		if err := syscall.Setuid(0); err != nil {
+			fmt.Println(0)
+			return
+		}
+		if len(args) > 0 {
+			syscall.Setsid()
+		}
+		fmt.Println(os.Getpid())
+		os.Stdout.Close()
+		os.Stderr.Close()
+		forever()
+	}
+	// sweepRoot starts it and prints its pid and the report.
+	children["sweepRoot"] = func(args []string) {
+		p, err := Start(background, Spec{Path: "sh", Args: append([]string{"-c", `"$0" "$@" & wait; cat`,
+			filepath.Join(filepath.Dir(os.Args[0]), setuidName)}, args...), Dir: "/",
+			Env: []string{"PATH=" + os.Getenv("PATH"), noExitSleep, childVariable + "=asRoot"}})
+		if err != nil {
+			panic(err)
+		}
+		line, _ := bufio.NewReader(p.Stdout()).ReadString('\n')
+		fmt.Print(line)
+		json.NewEncoder(os.Stdout).Encode(p.Shutdown(Graces{Kill: 50 * time.Millisecond}))
+		<-p.Exited()
+	}
 	children["checkDir"] = func(args []string) {
 		_, err := CheckDir(args[0])
 		var e *Error
 		fmt.Println(errors.Is(err, fs.ErrPermission), errors.As(err, &e), err)
 	}
+}
+
+// setuidName is a copy of the test binary beside the one asUser runs, which makes its
+// user root.
+const setuidName = "setuid"
+
+func copySetuid(dir string, program []byte) error {
+	path := filepath.Join(dir, setuidName)
+	return errors.Join(os.WriteFile(path, program, 0o755), os.Chmod(path, 0o755|os.ModeSetuid))
 }
 
 // asUser runs one of children as an ordinary user, whoever runs the tests, and
@@ -390,7 +427,7 @@ func asUser(t *testing.T, name string, args ...string) string {
 		}
 		cmd.Path = filepath.Join(dir, "test")
 		cmd.Args[0] = cmd.Path
-		if err := errors.Join(os.WriteFile(cmd.Path, program, 0o755), os.Chmod(dir, 0o755), os.Chmod(cmd.Path, 0o755)); err != nil {
+		if err := errors.Join(os.WriteFile(cmd.Path, program, 0o755), os.Chmod(dir, 0o755), os.Chmod(cmd.Path, 0o755), copySetuid(dir, program)); err != nil {
 			t.Fatal(err)
 		}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
@@ -444,6 +481,37 @@ func TestSweepHidden(t *testing.T) {
 			}
 			if alive(pid) != test.named {
 				t.Errorf("alive: %v", !test.named)
+			}
+		})
+	}
+}
+
+// A process that has become another user's cannot be ended, and is named.
+func TestSweepOfAnotherUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can make a setuid program for root")
+	}
+	for name, args := range map[string][]string{"in the group": nil, "in a session of its own": {"setsid"}} {
+		t.Run(name, func(t *testing.T) {
+			line, text, _ := strings.Cut(asUser(t, "sweepRoot", args...), "\n")
+			pid := atoi(line)
+			if pid == 0 {
+				t.Skip("setuid programs mean nothing in the directory for temporary files")
+			}
+			defer unix.Kill(pid, unix.SIGKILL)
+			var got Report
+			if err := json.Unmarshal([]byte(text), &got); err != nil {
+				t.Fatalf("%v: %s", err, text)
+			}
+			var named []Leftover
+			for _, l := range got.Leftover {
+				if l.PID == pid {
+					named = append(named, l)
+				}
+			}
+			want := []Leftover{{PID: pid, Command: commandOf(pid), Ours: true, Reason: "cannot be ended: operation not permitted"}}
+			if diff := cmp.Diff(want, named); diff != "" {
+				t.Errorf("left (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -91,6 +91,16 @@ func (p *program) run(args ...string) outcome {
 	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
+// awaitFile waits until an agent has made a file in the program's directory.
+func (p *program) awaitFile(name string) {
+	p.t.Helper()
+	for deadline := time.Now().Add(tooLong); !exists(p.Dir, name); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s was not made", name)
+		}
+	}
+}
+
 // scripted returns "--" and a command that follows the script.
 func scripted(t *testing.T, src string) []string {
 	t.Helper()
@@ -154,7 +164,7 @@ func exists(elem ...string) bool {
 // is a /proc to look at. One that is going is given a moment.
 func survivors(mark string) []string {
 	var alive []string
-	for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		alive = nil
 		environs, _ := filepath.Glob("/proc/[0-9]*/environ")
 		for _, file := range environs {

@@ -87,7 +87,8 @@ on eof
 
 // A cancel is no rollback: what was under way is listed.
 func parityOpenCalls(t *testing.T) {
-	got := newProgram(t).run(append([]string{"run", "--json", "--timeout", "700ms", "--cancel-grace", "100ms", "hi"}, scripted(t, `
+	t.Parallel() // it waits for a clock
+	got := newProgram(t).run(append([]string{"run", "--json", "--timeout", "5s", "--cancel-grace", "100ms", "hi"}, scripted(t, `
 on session/prompt
   tool call-1 "Delete everything" status=in_progress
   tool call-2 "Look" status=in_progress

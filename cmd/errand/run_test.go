@@ -260,6 +260,8 @@ on session/prompt
 	}
 }
 
+// The clocks that must not run out before the agent has said something are long, and
+// the runs go on beside each other.
 func TestExitStatusOfRuns(t *testing.T) {
 	tests := []struct {
 		name, script string
@@ -282,8 +284,8 @@ func TestExitStatusOfRuns(t *testing.T) {
 		{"S8 version", "on initialize\n  answer {\"protocolVersion\": 2}\n", nil, statusFailed, client.KindVersion, "2"},
 		{"S7 authentication", "on session/new\n  fail -32000 \"Authentication required\" {\"authMethods\": [{\"id\": \"login\", \"name\": \"Log in\"}]}\n", nil, statusFailed, client.KindAuthRequired, "login"},
 		{"L8 silent start", "on initialize\n  never reply\n", []string{"--start-timeout", "300ms"}, statusTimeout, client.KindStartupTimeout, "initialize"},
-		{"L11 idle", "on session/prompt\n  text x\n  never reply\n", []string{"--idle-timeout", "300ms", "--cancel-grace", "100ms"}, statusTimeout, client.KindIdleTimeout, ""},
-		{"L11 wall clock", "on session/prompt\n  text x\n  wait cancel\n  stop cancelled\n", []string{"--timeout", "700ms"}, statusTimeout, client.KindTimeout, ""},
+		{"L11 idle", "on session/prompt\n  text x\n  never reply\n", []string{"--idle-timeout", "4s", "--cancel-grace", "100ms"}, statusTimeout, client.KindIdleTimeout, ""},
+		{"L11 wall clock", "on session/prompt\n  text x\n  wait cancel\n  stop cancelled\n", []string{"--timeout", "5s"}, statusTimeout, client.KindTimeout, ""},
 		{"wall clock at the start", "on initialize\n  never reply\n", []string{"--timeout", "300ms"}, statusTimeout, client.KindTimeout, ""},
 	}
 	for _, tt := range tests {

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
@@ -153,15 +152,11 @@ func TestL18SecondSignalKills(t *testing.T) {
 	p := newProgram(t)
 	s := p.start(append([]string{"run", "--events", "--cancel-grace", "1h", "--eof-grace", "1h", "--term-grace", "1h", "hi"}, scripted(t, hostile)...)...)
 	s.await("ready")
-	began := time.Now()
 	s.signal(syscall.SIGINT)
 	s.signal(syscall.SIGTERM)
 	status, res := s.end()
 	if status != 130 || res == nil || res.Stop != stopreason.Aborted {
 		t.Errorf("status %d, result %+v\n%s", status, res, &s.stderr)
-	}
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("took %v", took)
 	}
 }
 
@@ -174,11 +169,7 @@ func TestSignalDuringTheStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newProgram(t)
 			s := p.start(append([]string{"run", "--events", "--eof-grace", "100ms", "hi"}, scripted(t, script)...)...)
-			for deadline := time.Now().Add(tooLong); !exists(p.Dir, "asked"); time.Sleep(time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatal("the agent was not asked")
-				}
-			}
+			p.awaitFile("asked")
 			s.signal(syscall.SIGINT)
 			status, res := s.end()
 			if status != 130 || res == nil || res.Stop != stopreason.Aborted || res.Error != nil {
@@ -231,11 +222,7 @@ on session/prompt
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(tooLong); !exists(p.Dir, "asked"); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the agent was not asked")
-		}
-	}
+	p.awaitFile("asked")
 	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
@@ -273,11 +260,7 @@ func TestL18ClosedStdout(t *testing.T) {
 		t.Run("before the end, "+flag, func(t *testing.T) {
 			p := newProgram(t)
 			s := p.start(append([]string{"run", flag, "hi"}, scripted(t, "on session/prompt\n  write asked\n  wait cancel\n  stop cancelled\n")...)...)
-			for deadline := time.Now().Add(tooLong); !exists(p.Dir, "asked"); time.Sleep(time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatal("the agent was not asked")
-				}
-			}
+			p.awaitFile("asked")
 			s.pipe.Close()
 			s.cmd.Wait()
 			if status := s.cmd.ProcessState.ExitCode(); status != statusSIGPIPE {

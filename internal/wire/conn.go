@@ -86,7 +86,7 @@ type Conn struct {
 	method     string // the last one, to spare its allocation
 	scan       Scan   // likewise
 
-	frames, sent, bytesIn atomic.Int64
+	frames, sent atomic.Int64
 	// queued is how many bytes were read and wait for a callback, a handler or the
 	// writing of an answer. held is true while the reader waits for it to shrink.
 	queued atomic.Int64

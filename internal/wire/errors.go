@@ -6,12 +6,8 @@ import (
 	"fmt"
 )
 
-// Codes of JSON-RPC 2.0 that a Conn answers with by itself.
-const (
-	CodeInvalidRequest = -32600
-	CodeMethodNotFound = -32601
-	CodeInternal       = -32603
-)
+// codeInternal is JSON-RPC's code for a request that could not be served.
+const codeInternal = -32603
 
 // Error is the error that a peer answers a request with. A [Handler] returns one to
 // choose the answer; any other error of a handler becomes a fixed text.
@@ -67,4 +63,4 @@ func (e *WriteError) Unwrap() error { return e.Cause }
 // that callback than Options.MaxQueueBytes and MaxMessageBytes together.
 var ErrBacklog = errors.New("too much waits behind the callback that made the call")
 
-var errInternal = &Error{Code: CodeInternal, Message: "Internal error"}
+var errInternal = &Error{Code: codeInternal, Message: "Internal error"}

@@ -62,7 +62,7 @@ func (h *hooks) Receive(r *Request) {
 
 func (h *hooks) Serve(r *Request) (any, error) {
 	if h.serve == nil {
-		return nil, &Error{Code: CodeMethodNotFound, Message: "Method not found"}
+		return nil, &Error{Code: -32601, Message: "Method not found"}
 	}
 	return h.serve(r)
 }

@@ -20,7 +20,6 @@ func (c *Conn) read() {
 			c.end(err)
 			return
 		}
-		c.bytesIn.Add(int64(len(line)) + 1)
 		if over {
 			c.overLine(line)
 		} else {
@@ -107,10 +106,7 @@ func (c *Conn) overLine(start []byte) {
 	}}
 	head := bytes.Clone(start[:min(len(start), maxNoiseRead)])
 	s.feed(trimLead(start))
-	c.lines.rest(func(more []byte) {
-		c.bytesIn.Add(int64(len(more)))
-		s.feed(more)
-	})
+	c.lines.rest(s.feed)
 	if frames == 0 {
 		c.noise(head)
 	}
@@ -251,7 +247,7 @@ func (c *Conn) echo(id []byte, method string) bool {
 
 // parseError reads an error object, or what a peer put in its place.
 func parseError(raw []byte) *Error {
-	e := &Error{Code: CodeInternal}
+	e := &Error{Code: codeInternal}
 	s := NewScan(raw)
 	if !s.Object() {
 		e.Message = string(raw)

@@ -216,7 +216,7 @@ func TestOversized(t *testing.T) {
 		run: func(_ context.Context, method, params string) { ran.add("%s %d", method, len(params)) },
 		serve: func(r *Request) (any, error) {
 			served.add("%s %v %d", r.Method, r.TooLarge, len(r.Params))
-			return nil, &Error{Code: CodeInvalidRequest, Message: "too large"}
+			return nil, &Error{Code: -32600, Message: "too large"}
 		},
 	}, &Options{MaxMessageBytes: limit})
 

@@ -15,9 +15,8 @@ const (
 
 // Stats is what a connection has counted so far.
 type Stats struct {
-	// Received and Sent count frames, BytesReceived what they and everything else
-	// took on the wire.
-	Received, Sent, BytesReceived int64
+	// Received and Sent count frames.
+	Received, Sent int64
 	// NoiseLines counts lines that were no frames. Noise has the first few of them,
 	// redacted and cut.
 	NoiseLines int64
@@ -38,7 +37,7 @@ func (c *Conn) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.stats
-	s.Received, s.Sent, s.BytesReceived = c.frames.Load(), c.sent.Load(), c.bytesIn.Load()
+	s.Received, s.Sent = c.frames.Load(), c.sent.Load()
 	s.Noise = slices.Clone(s.Noise)
 	s.Open = c.open
 	return s

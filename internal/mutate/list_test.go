@@ -103,12 +103,15 @@ not JSON
 	}
 }
 
-// What make mutate does takes minutes; that the list still fits the code is told at
-// once.
+// What make mutate does takes minutes; that the list is whole and fits the code is
+// told at once.
 func TestListFits(t *testing.T) {
 	l, err := parseList(mutations)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if missing := l.missing(); len(missing) > 0 {
+		t.Errorf("no mutation for %q", missing)
 	}
 	for _, m := range l.mutations {
 		for _, e := range m.edits {

@@ -48,7 +48,8 @@ func (c *Conn) state(id acp.SessionId) *turnState {
 // When ctx ends before the answer, session/cancel is sent, once; pending permission
 // requests of the session, and later ones, are answered `cancelled`; and the agent's own
 // answer is waited for, for ConnOptions.CancelGrace at most. If it comes it is
-// returned, and the error is nil. Otherwise the error is a *CallError that wraps that of
+// returned, and the error is nil; where a callback is slow, updates from before it may
+// be delivered after it then. Otherwise the error is a *CallError that wraps that of
 // ctx. A callback's own context is refused with [ErrCallbackContext].
 //
 // See https://agentclientprotocol.com/protocol/prompt-turn.
@@ -154,10 +155,20 @@ func (c *Conn) giveUp(ctx context.Context, t *promptTurn, id acp.SessionId, k *w
 	defer timer.Stop()
 	select {
 	case <-k.Done():
+	case <-k.Replied():
+		timer.Reset(min(orderGrace, c.opts.CancelGrace))
+		select {
+		case <-k.Done():
+		case <-timer.C:
+		}
 	case <-timer.C:
-		k.Abandon(err)
 	}
+	k.Abandon(err)
 }
+
+// orderGrace is how long the answer to a turn whose context has ended waits for the
+// callbacks of the updates before it: who cancels does not wait for a slow callback.
+const orderGrace = 100 * time.Millisecond
 
 // stopTurn reports whether there is an answer to be waited for.
 func (c *Conn) stopTurn(t *promptTurn, id acp.SessionId, k *wire.Call, err error) bool {

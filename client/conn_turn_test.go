@@ -100,6 +100,50 @@ func TestConnAnswerBeforeCancel(t *testing.T) {
 	close(release)
 }
 
+// From a cancel on, neither a full queue nor a callback that blocks keeps the agent's
+// answer from being read and returned.
+func TestConnCancelReadsOn(t *testing.T) {
+	p := newConnPeer(t)
+	release := make(chan struct{})
+	var delivered atomic.Int64
+	conn := p.dial(&Handlers{OnSessionUpdate: func(context.Context, acp.SessionNotification) error {
+		<-release
+		delivered.Add(1)
+		return nil
+	}}, &ConnOptions{MaxQueueBytes: 16 << 10, CancelGrace: connPatience})
+	ctx, cancel := context.WithCancel(t.Context())
+	turn := prompt(ctx, conn, "s")
+	f := p.expect("session/prompt")
+	const n = 5000 // more than queue and pipe hold
+	go func() {
+		for range n {
+			fmt.Fprintln(p.out, chunkLine("s", "x"))
+		}
+		p.reply(f, `{"stopReason":"cancelled"}`)
+	}()
+	for last := int64(-1); conn.Stats().Received != last || last == 0; time.Sleep(20 * time.Millisecond) {
+		last = conn.Stats().Received
+	}
+	if got := conn.Stats().Received; got == n {
+		t.Fatalf("all %d updates were read", got)
+	}
+	cancel()
+	p.expect("session/cancel")
+	begin := time.Now()
+	if r, err := await(t, turn); err != nil || r.StopReason != acp.StopReasonCancelled {
+		t.Errorf("%v, %v", r, err)
+	}
+	if d := time.Since(begin); d > connPatience/2 {
+		t.Errorf("after %v", d)
+	}
+	close(release)
+	for deadline := time.Now().Add(connPatience); delivered.Load() != n; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d updates", delivered.Load(), n)
+		}
+	}
+}
+
 // A prompt of which nothing has left is taken back: there is nothing to cancel.
 func TestConnPromptTakenBack(t *testing.T) {
 	p := newConnPeer(t)

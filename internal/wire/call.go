@@ -98,6 +98,9 @@ func (c *Conn) Call(ctx context.Context, method string, params any, onReply func
 // Done is closed when the call has its reply, in its turn, or has failed.
 func (k *Call) Done() <-chan struct{} { return k.done }
 
+// Replied is closed when the reply has been read, though its turn may not have come.
+func (k *Call) Replied() <-chan struct{} { return k.read }
+
 // Reply returns what the call ended with; only after Done or Abandon.
 func (k *Call) Reply() (result []byte, err error) { return k.result, k.err }
 

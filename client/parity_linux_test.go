@@ -100,3 +100,32 @@ func keepFromExiting(pid int) (release func(), err error) {
 		}
 	}, <-seized
 }
+
+func faultsPlatform(t *testing.T) {
+	t.Run("E7 an inherited descriptor", func(t *testing.T) {
+		// Not in parallel: it opens what any child could inherit.
+		fd, err := unix.Open("/dev/zero", unix.O_RDONLY, 0) // without O_CLOEXEC
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd)
+		s := play(t, `on session/prompt; write fds "$fds"`)
+		s.completes(s.session(), "go", "end_turn")
+		checkDescriptors(t, s.file("fds"))
+	})
+
+	t.Run("L17 stops itself", func(t *testing.T) {
+		t.Parallel()
+		s := play(t, `on session/prompt; text "up"; raise STOP`)
+		s.opts.Graces = shortGraces
+		turn := s.ask(t.Context(), s.session(), "go")
+		s.until("it has stopped", func() bool {
+			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.agent.PID()))
+			return err == nil && strings.Contains(string(stat), ") T ")
+		})
+		s.close(s.agent, client.RungTerm, "signal SIGTERM")
+		if answer, err := s.await(turn); err == nil {
+			t.Errorf("the turn ended with %s", answer.Raw)
+		}
+	})
+}

@@ -6,4 +6,6 @@ import "testing"
 
 func parityPlatform(*testing.T) {}
 
+func faultsPlatform(*testing.T) {}
+
 func parityUnkillable(t *testing.T) { t.Skip("there is no way to keep a process from ending here") }

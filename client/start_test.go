@@ -24,71 +24,57 @@ func TestRefused(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Dir(file)
 	for _, tt := range []struct {
 		name   string
 		change func(*client.Command, *client.Options)
-		kind   client.ErrorKind
 		says   []string
 	}{
-		{"no path", func(c *client.Command, _ *client.Options) { c.Path = "" }, client.KindConfig, []string{"Command.Path", "empty"}},
-		{"NUL in the path", func(c *client.Command, _ *client.Options) { c.Path = "a\x00b" }, client.KindConfig, []string{"Command.Path", "NUL"}},
-		{"NUL in an argument", func(c *client.Command, _ *client.Options) { c.Args = []string{"a", "s3cret-s3cret\x00"} }, client.KindConfig, []string{"Command.Args[1]", "NUL"}},
+		{"no path", func(c *client.Command, _ *client.Options) { c.Path = "" }, []string{"Command.Path", "empty"}},
+		{"NUL in the path", func(c *client.Command, _ *client.Options) { c.Path = "a\x00b" }, []string{"Command.Path", "NUL"}},
+		{"NUL in an argument", func(c *client.Command, _ *client.Options) { c.Args = []string{"a", "s3cret-s3cret\x00"} }, []string{"Command.Args[1]", "NUL"}},
 
-		{"no directory", func(c *client.Command, _ *client.Options) { c.Dir = "" }, client.KindConfig, []string{"Command.Dir", "empty"}},
-		{"relative directory", func(c *client.Command, _ *client.Options) { c.Dir = "a/b" }, client.KindConfig, []string{`"a/b"`, "not absolute"}},
-		{"missing directory", func(c *client.Command, _ *client.Options) { c.Dir = file + "-not" }, client.KindConfig, []string{file + "-not", "no such file"}},
-		{"directory is a file", func(c *client.Command, _ *client.Options) { c.Dir = file }, client.KindConfig, []string{file, "not a directory"}},
+		{"no directory", func(c *client.Command, _ *client.Options) { c.Dir = "" }, []string{"Command.Dir", "empty"}},
+		{"relative directory", func(c *client.Command, _ *client.Options) { c.Dir = "a/b" }, []string{`"a/b"`, "not absolute"}},
+		{"missing directory", func(c *client.Command, _ *client.Options) { c.Dir = file + "-not" }, []string{file + "-not", "no such file"}},
+		{"directory is a file", func(c *client.Command, _ *client.Options) { c.Dir = file }, []string{file, "not a directory"}},
 
-		{"variable without =", func(c *client.Command, _ *client.Options) { c.Env = append(c.Env, "LOG_LEVEL") }, client.KindConfig, []string{"Command.Env[1]", `"LOG_LEVEL"`, "="}},
-		{"variable without a name", func(c *client.Command, _ *client.Options) { c.Env = append(c.Env, "=x") }, client.KindConfig, []string{"Command.Env[1]", "name"}},
-		{"NUL in a variable", func(c *client.Command, _ *client.Options) { c.Env = append(c.Env, "A=s3cret-s3cret\x00") }, client.KindConfig, []string{"Command.Env[1]", `"A"`, "NUL"}},
+		{"variable without =", func(c *client.Command, _ *client.Options) { c.Env = append(c.Env, "LOG_LEVEL") }, []string{"Command.Env[1]", `"LOG_LEVEL"`, "="}},
+		{"variable without a name", func(c *client.Command, _ *client.Options) { c.Env = append(c.Env, "=x") }, []string{"Command.Env[1]", "name"}},
+		{"NUL in a variable", func(c *client.Command, _ *client.Options) { c.Env = append(c.Env, "A=s3cret-s3cret\x00") }, []string{"Command.Env[1]", `"A"`, "NUL"}},
 		{"a secret in place of an entry", func(c *client.Command, _ *client.Options) {
 			c.Env = []string{"sk-ant-api03-s3cret-s3cretAbCdEfGhIjKlMnOp"}
-		}, client.KindConfig, []string{"Command.Env[0]"}},
-		{"bad pattern", func(c *client.Command, _ *client.Options) { c.Inherit.Pass = []string{"A_*", "B_["} }, client.KindConfig, []string{"Command.Inherit", "Pass[1]", `"B_["`}},
-		{"bad mode", func(c *client.Command, _ *client.Options) { c.Inherit.Mode = envscrub.Mode(9) }, client.KindConfig, []string{"Command.Inherit", "mode"}},
+		}, []string{"Command.Env[0]"}},
+		{"bad pattern", func(c *client.Command, _ *client.Options) { c.Inherit.Pass = []string{"A_*", "B_["} }, []string{"Command.Inherit", "Pass[1]", `"B_["`}},
+		{"bad mode", func(c *client.Command, _ *client.Options) { c.Inherit.Mode = envscrub.Mode(9) }, []string{"Command.Inherit", "mode"}},
 
-		{"negative start timeout", func(_ *client.Command, o *client.Options) { o.StartTimeout = -time.Second }, client.KindConfig, []string{"StartTimeout", "-1s"}},
-		{"endless start timeout", func(_ *client.Command, o *client.Options) { o.StartTimeout = 1 << 62 }, client.KindConfig, []string{"StartTimeout"}},
-		{"negative cancel grace", func(_ *client.Command, o *client.Options) { o.Graces.Cancel = -1 }, client.KindConfig, []string{"Graces.Cancel"}},
-		{"negative close grace", func(_ *client.Command, o *client.Options) { o.Graces.Close = -1 }, client.KindConfig, []string{"Graces.Close"}},
-		{"endless EOF grace", func(_ *client.Command, o *client.Options) { o.Graces.EOF = 25 * time.Hour }, client.KindConfig, []string{"Graces.EOF", "25h"}},
-		{"negative term grace", func(_ *client.Command, o *client.Options) { o.Graces.Term = -time.Hour }, client.KindConfig, []string{"Graces.Term"}},
-		{"overflown kill grace", func(_ *client.Command, o *client.Options) { o.Graces.Kill = -1 << 63 }, client.KindConfig, []string{"Graces.Kill"}},
-		{"negative tail", func(_ *client.Command, o *client.Options) { o.StderrTail = -1 }, client.KindConfig, []string{"StderrTail", "-1"}},
-		{"negative message limit", func(_ *client.Command, o *client.Options) { o.MaxMessageBytes = -1 }, client.KindConfig, []string{"MaxMessageBytes"}},
-		{"negative queue limit", func(_ *client.Command, o *client.Options) { o.MaxQueueBytes = -1 }, client.KindConfig, []string{"MaxQueueBytes"}},
-		{"unknown sweep", func(_ *client.Command, o *client.Options) { o.Sweep = "all" }, client.KindConfig, []string{"Sweep", `"all"`}},
-		{"colon in the run id", func(_ *client.Command, o *client.Options) { o.RunID = "a:b" }, client.KindConfig, []string{"RunID", `"a:b"`}},
-
-		{"E4 no such command", func(c *client.Command, _ *client.Options) { c.Path, c.Env = "no-such-agent", []string{"PATH=" + dir} }, client.KindSpawn, []string{`"no-such-agent"`, "searched " + dir}},
-		{"E4 no such file", func(c *client.Command, _ *client.Options) { c.Path = file + "-not" }, client.KindSpawn, []string{file + "-not", "no such file"}},
-		{"E4 not executable", func(c *client.Command, _ *client.Options) { c.Path = file }, client.KindSpawn, []string{file, "not executable"}},
-		{"E4 a directory", func(c *client.Command, _ *client.Options) { c.Path = dir }, client.KindSpawn, []string{dir, "is a directory"}},
+		{"negative start timeout", func(_ *client.Command, o *client.Options) { o.StartTimeout = -time.Second }, []string{"StartTimeout", "-1s"}},
+		{"endless start timeout", func(_ *client.Command, o *client.Options) { o.StartTimeout = 1 << 62 }, []string{"StartTimeout"}},
+		{"negative cancel grace", func(_ *client.Command, o *client.Options) { o.Graces.Cancel = -1 }, []string{"Graces.Cancel"}},
+		{"negative close grace", func(_ *client.Command, o *client.Options) { o.Graces.Close = -1 }, []string{"Graces.Close"}},
+		{"endless EOF grace", func(_ *client.Command, o *client.Options) { o.Graces.EOF = 25 * time.Hour }, []string{"Graces.EOF", "25h"}},
+		{"negative term grace", func(_ *client.Command, o *client.Options) { o.Graces.Term = -time.Hour }, []string{"Graces.Term"}},
+		{"overflown kill grace", func(_ *client.Command, o *client.Options) { o.Graces.Kill = -1 << 63 }, []string{"Graces.Kill"}},
+		{"negative tail", func(_ *client.Command, o *client.Options) { o.StderrTail = -1 }, []string{"StderrTail", "-1"}},
+		{"negative message limit", func(_ *client.Command, o *client.Options) { o.MaxMessageBytes = -1 }, []string{"MaxMessageBytes"}},
+		{"negative queue limit", func(_ *client.Command, o *client.Options) { o.MaxQueueBytes = -1 }, []string{"MaxQueueBytes"}},
+		{"unknown sweep", func(_ *client.Command, o *client.Options) { o.Sweep = "all" }, []string{"Sweep", `"all"`}},
+		{"colon in the run id", func(_ *client.Command, o *client.Options) { o.RunID = "a:b" }, []string{"RunID", `"a:b"`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := play(t, "")
 			tt.change(&s.command, &s.opts)
-			step := client.StepConfig
-			if tt.kind == client.KindSpawn {
-				step = client.StepSpawn
-			}
-			e := s.fails(t.Context(), tt.kind, step)
+			e := s.fails(t.Context(), client.KindConfig, client.StepConfig)
 			s.notSpawned()
-			has(t, e.Error(), append(tt.says, string(step)+": ")...)
+			has(t, e.Error(), append(tt.says, "config: ")...)
 			lacks(t, e.Error(), "s3cret")
 			if e.Exit != nil {
 				t.Errorf("exit %v of what was not started", e.Exit)
 			}
-			err := client.Check(s.command, &s.opts)
-			if tt.kind == client.KindSpawn || s.command.Dir == "" {
-				if err != nil {
-					t.Errorf("Check: %v", err)
-				}
-				return
+			if err := client.Check(s.command, &s.opts); s.command.Dir == "" {
+				equal(t, "Check without a directory", err, nil)
+			} else {
+				equal(t, "Check", s.asError(err, client.KindConfig, client.StepConfig).Error(), e.Error())
 			}
-			equal(t, "Check", s.asError(err, client.KindConfig, client.StepConfig).Error(), e.Error())
 		})
 	}
 }
@@ -126,12 +112,10 @@ func TestStartFails(t *testing.T) {
 		says []string
 		exit string // by itself; empty if it did not
 	}{
-		{"L9 exits before initialize", `stderr "usage: agent [--acp]\n"; exit 2`, client.KindExit, client.StepInitialize, []string{"exit status 2", "usage: agent"}, "exit status 2"},
 		{"exits at initialize", `on initialize; stderr "no license\n"; exit 0`, client.KindExit, client.StepInitialize, []string{"exit status 0", "no license"}, "exit status 0"},
 		{"dies by a signal", `on initialize; raise KILL`, client.KindExit, client.StepInitialize, []string{"SIGKILL"}, "signal SIGKILL"},
 		{"exits at session/new", `on session/new; stderr "no disk\n"; exit 7`, client.KindExit, client.StepNewSession, []string{"exit status 7", "no disk"}, "exit status 7"},
 		{"usage on stdout", `noise "Usage: agent"; noise "  --acp"; exit 64`, client.KindExit, client.StepInitialize, []string{"exit status 64", "no ACP frames: 2", `"Usage: agent"`}, "exit status 64"},
-		{"L10 echoes", `echo`, client.KindProtocol, client.StepInitialize, []string{"echoes our own frames", "no ACP agent"}, ""},
 		{"closes stdout", `on initialize; stdout close; wait forever`, client.KindTransport, client.StepInitialize, []string{"closed its stdout", "lives on"}, ""},
 		{"closes stdout at session/new", `on session/new; stdout close; wait forever`, client.KindTransport, client.StepNewSession, []string{"closed its stdout"}, ""},
 		{"answer is no object", `on initialize; reply [1,2]`, client.KindProtocol, client.StepInitialize, []string{"no object", "[1,2]"}, ""},

@@ -1,0 +1,282 @@
+package client_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/envscrub"
+)
+
+// The rows of FAULTS that an agent answers for; those of the connection, of the process
+// and of a run are tested in their packages.
+func TestFaults(t *testing.T) {
+	t.Run("E1 dumps its environment", func(t *testing.T) {
+		for name, value := range map[string]string{
+			"AWS_SECRET_ACCESS_KEY": "canary-aws-01234567", "GITHUB_TOKEN": "canary-gh-01234567", "NPM_CONFIG__AUTH": "canary-npm-01234567",
+			"DATABASE_URL": "postgres://u:canary-db-01234567@h/d", "SSH_AUTH_SOCK": "/tmp/canary-ssh", "CLAUDECODE": "1",
+			"HTTPS_PROXY": "http://u:canary-proxy@proxy:8080", "KEYBOARD_LAYOUT": "us", "MAX_TOKENS": "5",
+		} {
+			t.Setenv(name, value)
+		}
+		s := play(t, `on session/prompt; write env "$environ"`)
+		s.command.Env = append(s.command.Env, "OPENAI_API_KEY=mine", "KEYBOARD_LAYOUT=de")
+		s.completes(s.session(), "go", "end_turn")
+		env := "\n" + s.file("env") + "\n"
+		lacks(t, env, "canary", "AWS_SECRET", "GITHUB_TOKEN", "\nCLAUDECODE=")
+		has(t, env, "\nOPENAI_API_KEY=mine\n", "\nKEYBOARD_LAYOUT=de\n", "\nMAX_TOKENS=5\n", "\nHTTPS_PROXY=http://", "proxy:8080\n", "\nPATH=", "\nPWD="+s.dir+"\n", "\nERRAND_RUN=")
+		held := s.agent.WithheldEnv()
+		for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "NPM_CONFIG__AUTH", "DATABASE_URL", "SSH_AUTH_SOCK", "CLAUDECODE"} {
+			if !slices.Contains(held, name) {
+				t.Errorf("%s is not among what was held back", name)
+			}
+		}
+		equal(t, "sorted", slices.IsSorted(held), true)
+		held[0] = "changed"
+		if s.agent.WithheldEnv()[0] == "changed" {
+			t.Error("the caller can change what was held back")
+		}
+	})
+
+	t.Run("E1 modes", func(t *testing.T) {
+		t.Setenv("ERRAND_TEST_TOKEN", "canary-0123456789")
+		t.Setenv("ERRAND_TEST_WORD", "harmless")
+		for _, tt := range []struct {
+			policy      envscrub.Policy
+			token, word bool
+		}{
+			{envscrub.Policy{}, false, true},
+			{envscrub.Policy{Mode: envscrub.Strict}, false, false},
+			{envscrub.Policy{Mode: envscrub.None}, true, true},
+			{envscrub.Policy{Pass: []string{"ERRAND_*_TOKEN"}}, true, true},
+			{envscrub.Policy{Mode: envscrub.Strict, Pass: []string{"ERRAND_TEST_WORD"}}, false, true},
+			{envscrub.Policy{Drop: []string{"ERRAND_TEST_WORD"}}, false, false},
+			{envscrub.Policy{Mode: envscrub.Strict, Set: []string{"ERRAND_TEST_WORD=harmless"}}, false, true},
+		} {
+			s := play(t, `on session/prompt; write env "$env.ERRAND_TEST_TOKEN $env.ERRAND_TEST_WORD"`)
+			s.command.Inherit = tt.policy
+			s.completes(s.session(), "go", "end_turn")
+			equal(t, fmt.Sprintf("%+v: token", tt.policy), strings.Contains(s.file("env"), "canary"), tt.token)
+			equal(t, fmt.Sprintf("%+v: word", tt.policy), strings.Contains(s.file("env"), "harmless"), tt.word)
+		}
+	})
+
+	t.Run("E2 misses a key", func(t *testing.T) {
+		t.Setenv("X_API_KEY", "canary-0123456789")
+		const src = `if "$env.X_API_KEY" is ""
+				stderr "error: X_API_KEY is not set\n"
+				exit 1
+			end`
+		s := play(t, src)
+		e := s.fails(t.Context(), client.KindExit, client.StepInitialize)
+		has(t, e.Error(), "exit status 1", "X_API_KEY is not set", "held back from its environment: ", "X_API_KEY")
+		lacks(t, e.Error(), "canary")
+
+		for _, let := range []func(*client.Command){
+			func(c *client.Command) { c.Env = append(c.Env, "X_API_KEY=mine") },
+			func(c *client.Command) { c.Inherit.Pass = []string{"X_API_KEY"} },
+		} {
+			s := play(t, src)
+			let(&s.command)
+			s.completes(s.session(), "go", "end_turn")
+		}
+	})
+
+	t.Run("E3 an interpreter that is missing", func(t *testing.T) {
+		t.Parallel()
+		s := play(t, "")
+		s.command.Path = filepath.Join(s.dir, "agent")
+		if err := os.WriteFile(s.command.Path, []byte("#!/no/such/node\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		_, err := client.Start(t.Context(), s.command, &s.opts)
+		has(t, s.asError(err, client.KindSpawn, client.StepSpawn).Error(), s.command.Path, "/no/such/node", "interpreter")
+	})
+
+	t.Run("E4 what cannot be run", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Dir(file)
+		for _, tt := range []struct {
+			path string
+			says []string
+		}{
+			{"no-such-agent", []string{`"no-such-agent"`, "searched " + dir}},
+			{file + "-not", []string{file + "-not", "no such file"}},
+			{file, []string{file, "not executable"}},
+			{dir, []string{dir, "is a directory"}},
+		} {
+			s := play(t, "")
+			s.command.Path, s.command.Env = tt.path, []string{"PATH=" + dir}
+			has(t, s.fails(t.Context(), client.KindSpawn, client.StepSpawn).Error(), tt.says...)
+			s.notSpawned()
+			if err := client.Check(s.command, &s.opts); err != nil {
+				t.Errorf("Check, which does not look for programs: %v", err)
+			}
+		}
+	})
+
+	t.Run("E5 directories", func(t *testing.T) {
+		dir := canonical(t, t.TempDir())
+		file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+		if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Mkdir(filepath.Join(dir, "real"), 0o700), os.Symlink("real", link)); err != nil {
+			t.Fatal(err)
+		}
+		t.Chdir(dir)
+		for _, tt := range []struct{ dir, want string }{
+			{".", dir}, {"real", dir + "/real"}, {"link", dir + "/real"}, {link, dir + "/real"}, {"real/../link/.", dir + "/real"},
+			{"", ""}, {"file", ""}, {"missing", ""}, {file, ""},
+		} {
+			got, err := client.AbsDir(tt.dir)
+			equal(t, "AbsDir "+tt.dir, got, tt.want)
+			equal(t, "is refused", err != nil, tt.want == "")
+			if tt.dir != "" && !filepath.IsAbs(tt.dir) {
+				if _, err := client.CheckDir(tt.dir); err == nil {
+					t.Errorf("CheckDir takes %q", tt.dir)
+				}
+			}
+		}
+		s := play(t, `on session/prompt; write where "$pwd $env.PWD"`)
+		s.command.Dir = link
+		session := s.session()
+		s.completes(session, "go", "end_turn")
+		equal(t, "process", s.agent.Dir(), dir+"/real")
+		equal(t, "session", session.Dir(), dir+"/real")
+		equal(t, "params", s.params("session/new"), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, dir+"/real"))
+		equal(t, "where it ran", s.file(dir+"/real/where"), dir+"/real "+dir+"/real")
+	})
+
+	t.Run("E7 a relative command and another directory", func(t *testing.T) {
+		here := t.TempDir()
+		s := play(t, `on session/prompt; write where "$pwd"`)
+		if err := os.Symlink(s.command.Path, filepath.Join(here, "agent")); err != nil {
+			t.Skip(err)
+		}
+		t.Chdir(here)
+		s.command.Path = "./agent"
+		s.command.Env = append(s.command.Env, "PWD=/elsewhere")
+		s.completes(s.session(), "go", "end_turn")
+		equal(t, "path", s.agent.Path(), filepath.Join(here, "agent"))
+		equal(t, "where it ran", s.file("where"), s.dir)
+	})
+
+	t.Run("L7 deaf to EOF, deaf to SIGTERM", func(t *testing.T) {
+		t.Parallel()
+		s := play(t, `on eof; wait forever`)
+		s.opts.Graces = shortGraces
+		s.close(s.start(), client.RungTerm, "signal SIGTERM")
+		s = play(t, "ignore TERM\non eof; wait forever")
+		s.opts.Graces = shortGraces
+		s.close(s.start(), client.RungKill, "signal SIGKILL")
+	})
+
+	t.Run("L8 silence", func(t *testing.T) {
+		t.Parallel()
+		s := play(t, `on initialize
+			spawn session
+				write helper "$pid"
+				wait forever
+			end
+			never reply`)
+		s.opts.StartTimeout, s.opts.Graces = 4*time.Second, shortGraces
+		_, err := client.Start(t.Context(), s.command, &s.opts)
+		e := s.asError(err, client.KindStartupTimeout, client.StepInitialize)
+		has(t, e.Error(), "initialize", "4s")
+		s.gone("helper")
+	})
+
+	t.Run("L9 exits with a usage text", func(t *testing.T) {
+		s := play(t, `stderr "usage: agent [--acp]\n"; exit 2`)
+		e := s.fails(t.Context(), client.KindExit, client.StepInitialize)
+		has(t, e.Error(), "exit status 2", "usage: agent [--acp]")
+		equal(t, "code", *e.Exit.Code, 2)
+		equal(t, "rung", e.Exit.Rung, client.RungExit)
+	})
+
+	t.Run("L10 echoes", func(t *testing.T) {
+		for _, src := range []string{"cat", "script"} {
+			s := play(t, `echo`)
+			if src == "cat" {
+				s.command.Path, s.command.Args = "cat", nil
+			}
+			begin := time.Now()
+			e := s.fails(t.Context(), client.KindProtocol, client.StepInitialize)
+			has(t, e.Error(), "echoes our own frames", "no ACP agent")
+			if took := time.Since(begin); took > hang {
+				t.Errorf("it took %v", took)
+			}
+		}
+	})
+
+	t.Run("T6 exits with a prompt pending", func(t *testing.T) {
+		t.Parallel()
+		s := play(t, `on session/prompt; stderr "fatal\n"; wait 100ms; exit 9`)
+		answer, err := s.prompt(s.session(), "go")
+		e := s.asError(err, client.KindExit, client.StepPrompt)
+		has(t, e.Error(), "exit status 9", "fatal")
+		equal(t, "sent", answer.Sent, true)
+	})
+
+	t.Run("T8 200 KB on stderr before initialize", func(t *testing.T) {
+		t.Parallel()
+		s := play(t, `stderr x size=200KB`)
+		a := s.start()
+		s.close(a, client.RungEOF, "exit status 0")
+		tail, truncated := a.Stderr()
+		equal(t, "truncated", truncated, true)
+		if len(tail) > 64<<10 || len(tail) == 0 {
+			t.Errorf("%d bytes are kept", len(tail))
+		}
+	})
+
+	t.Run("T21 closes stdout and lives on", func(t *testing.T) {
+		t.Parallel()
+		s := play(t, "on session/prompt; text \"so far\"; stdout close; wait forever\non eof; wait forever")
+		s.opts.Graces = shortGraces
+		_, err := s.prompt(s.session(), "go")
+		has(t, s.asError(err, client.KindTransport, client.StepPrompt).Error(), "closed its stdout", "lives on")
+		equal(t, "text", s.text(), "so far")
+		s.close(s.agent, client.RungTerm, "signal SIGTERM")
+	})
+
+	t.Run("T22 closes stdin and goes on answering", func(t *testing.T) {
+		t.Parallel()
+		s := play(t, `on session/prompt; stdin close; text "answer"`)
+		s.opts.Graces = shortGraces
+		s.completes(s.session(), "go", "end_turn")
+		equal(t, "text", s.text(), "answer")
+	})
+
+	t.Run("O3 updates between turns", func(t *testing.T) {
+		t.Parallel()
+		s := play(t, `on session/prompt 1; text "1"; stop end_turn; text " between"; write between
+			on session/prompt 2; text " 2"`)
+		session := s.session()
+		s.completes(session, "go", "end_turn")
+		s.until("between", func() bool { return s.exists("between") })
+		s.completes(session, "go", "end_turn")
+		equal(t, "text", s.text(), "1 between 2")
+	})
+
+	t.Run("S12 what was not advertised", func(t *testing.T) {
+		t.Parallel()
+		s := play(t, `on session/prompt
+			request terminal/create {"sessionId":"$session","command":"id"}
+			append answers "$error"
+			request fs/write_text_file {"sessionId":"$session","path":"$cwd/x","content":"x"}
+			append answers "$error"`)
+		s.completes(s.session(), "go", "end_turn")
+		equal(t, "refusals", strings.Count(s.file("answers"), "-32601"), 2)
+		equal(t, "written", s.exists("x"), false)
+	})
+
+	faultsPlatform(t)
+}

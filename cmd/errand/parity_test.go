@@ -60,7 +60,7 @@ func parityItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := p.run("run", "--json", "--permission", "allow", "hello", "--", self, "demo")
+	got := p.run("run", "--json", "--start-timeout", "20s", "--permission", "allow", "hello", "--", self, "demo")
 	res := got.result(t)
 	if got.status != statusOK || res.Stop != stopreason.Completed || !exists(p.Dir, "errand-demo.txt") {
 		t.Errorf("status %d, stop %q", got.status, res.Stop)

@@ -3,6 +3,7 @@ package script
 import (
 	"encoding/json"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -145,21 +146,10 @@ func runBurst(t *task, c *call) error {
 	before, after, _ := strings.Cut(string(chunk("agent_message_chunk", t.text(c, "message"), []byte("\x00"))), "\x00")
 	head := `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":` + string(quote(t.sessionID(c))) + `,"update":` + before
 	tail := after + "}}"
-	number := 0
-	vars := func(name string) json.RawMessage {
-		if name == "i" {
-			return marshal(number)
-		}
-		return t.lookup(name)
-	}
-	text := c.args["TEXT"]
+	text := t.numbered(c.args["TEXT"], size)
 	frames := make([]byte, 0, batch+batch/8)
-	for number = 1; number <= n; number++ {
-		s := text.text(vars)
-		if size > 0 {
-			s = fill(s, size)
-		}
-		frames = append(append(append(frames, head...), quote(s)...), tail...)
+	for number := 1; number <= n; number++ {
+		frames = append(text(append(frames, head...), number), tail...)
 		if number == n {
 			break // the last frame gets its end from the output
 		}
@@ -176,6 +166,41 @@ func runBurst(t *task, c *call) error {
 		t.r.out.frame(frames)
 	}
 	return nil
+}
+
+// numbered returns what appends v as a JSON string, with $i as the number. Only what
+// is to have a size is put together anew each time.
+func (t *task) numbered(v value, size int) func(b []byte, i int) []byte {
+	if size > 0 {
+		return func(b []byte, i int) []byte {
+			vars := func(name string) json.RawMessage {
+				if name == "i" {
+					return marshal(i)
+				}
+				return t.lookup(name)
+			}
+			return append(b, quote(fill(v.text(vars), size))...)
+		}
+	}
+	var pieces [][]byte // nil for the number
+	for _, p := range v.parts {
+		if p.name == "i" {
+			pieces = append(pieces, nil)
+			continue
+		}
+		q := quote(value{parts: []part{p}}.text(t.lookup))
+		pieces = append(pieces, q[1:len(q)-1])
+	}
+	return func(b []byte, i int) []byte {
+		b = append(b, '"')
+		for _, piece := range pieces {
+			if piece == nil {
+				b = strconv.AppendInt(b, int64(i), 10)
+			}
+			b = append(b, piece...)
+		}
+		return append(b, '"')
+	}
 }
 
 func runPlan(t *task, c *call) error {

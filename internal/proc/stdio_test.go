@@ -184,18 +184,27 @@ func TestStderr(t *testing.T) {
 	}
 }
 
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
 // A writer that fails is left alone; one that blocks holds up neither the news of
 // the exit nor the end.
 func TestStderrWriter(t *testing.T) {
 	t.Run("fails", func(t *testing.T) {
-		r, w := io.Pipe()
-		r.Close()
+		calls := 0
 		spec := child(t, "stderr", "one\n", strings.Repeat("x", 100_000), "\nend")
-		spec.Stderr = w
+		spec.Stderr = writerFunc(func([]byte) (int, error) {
+			calls++
+			return 0, io.ErrClosedPipe
+		})
 		p := start(t, spec)
 		wait(t, p)
 		if text, _ := p.StderrTail(); !strings.HasPrefix(text, "one\n") || !strings.HasSuffix(text, "\nend") {
 			t.Errorf("tail: %q", text)
+		}
+		if calls != 1 {
+			t.Errorf("it was called %d times", calls)
 		}
 	})
 	t.Run("blocks", func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -327,30 +328,37 @@ func TestSubreaper(t *testing.T) {
 }
 
 func init() {
-	// undumpable cannot be read by others of its user. It says its pid and sleeps;
-	// with "setsid" it does so in a session of its own, with "orphan" without a
-	// parent.
+	// undumpable cannot be read by others of its user. It says its pid and sleeps; if
+	// it is told the pid of its parent, it waits first for that to be gone.
 	children["undumpable"] = func(args []string) {
 		if err := Undumpable(); err != nil {
 			panic(err)
+		}
+		for len(args) > 0 && os.Getppid() == atoi(args[0]) {
+			time.Sleep(time.Millisecond)
 		}
 		fmt.Println(os.Getpid())
 		os.Stdout.Close()
 		os.Stderr.Close()
 		time.Sleep(hang)
 	}
+	// start starts it, in a session or a group of its own, and makes it an orphan if
+	// that is asked for.
 	children["start"] = func(args []string) {
 		cmd := exec.Command(os.Args[0])
+		orphan := len(args) > 1
+		if orphan {
+			cmd.Args = append(cmd.Args, strconv.Itoa(os.Getpid()))
+		}
 		cmd.Env = append(os.Environ(), childVariable+"=undumpable")
 		cmd.Stdout = os.Stdout
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: args[0] == "setsid", Setpgid: args[0] == "setpgid"}
 		if err := cmd.Start(); err != nil {
 			panic(err)
 		}
-		if len(args) > 1 && args[1] == "orphan" {
-			return
+		if !orphan {
+			io.Copy(io.Discard, os.Stdin)
 		}
-		io.Copy(io.Discard, os.Stdin)
 	}
 	// sweepHidden starts what args say and prints its pid and the report.
 	children["sweepHidden"] = func(args []string) {

@@ -121,7 +121,9 @@ on session/prompt
   end
   wait file helper
   text ready
-  never reply
+  wait cancel
+  write cancelled
+  wait forever
 on eof
   wait forever
 `
@@ -153,6 +155,7 @@ func TestL18SecondSignalKills(t *testing.T) {
 	s := p.start(append([]string{"run", "--events", "--cancel-grace", "1h", "--eof-grace", "1h", "--term-grace", "1h", "hi"}, scripted(t, hostile)...)...)
 	s.await("ready")
 	s.signal(syscall.SIGINT)
+	p.awaitFile("cancelled") // two signals at once have no order
 	s.signal(syscall.SIGTERM)
 	status, res := s.end()
 	if status != 130 || res == nil || res.Stop != stopreason.Aborted {

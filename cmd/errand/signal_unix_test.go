@@ -79,10 +79,9 @@ func (s *session) signal(sig syscall.Signal) {
 func (s *session) end() (int, *subagent.Result) {
 	s.t.Helper()
 	rest, err := io.ReadAll(s.stdout)
-	if err != nil && s.pipe.Close() == nil {
+	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.cmd.Wait()
 	var res *subagent.Result
 	for line := range strings.Lines(string(rest)) {
 		var e subagent.Event
@@ -93,11 +92,18 @@ func (s *session) end() (int, *subagent.Result) {
 			res = e.Result
 		}
 	}
-	if code := s.cmd.ProcessState.ExitCode(); code >= 0 {
-		return code, res
+	return s.status(), res
+}
+
+// status waits for the program, reading nothing more of it.
+func (s *session) status() int {
+	s.t.Helper()
+	s.cmd.Wait()
+	code := s.cmd.ProcessState.ExitCode()
+	if code < 0 {
+		s.t.Fatalf("the program ended with %v\n%s", s.cmd.ProcessState, &s.stderr)
 	}
-	s.t.Fatalf("the program ended with %v\n%s", s.cmd.ProcessState, &s.stderr)
-	return 0, nil
+	return code
 }
 
 // polite ends its turn when it is cancelled, and says so.
@@ -245,7 +251,7 @@ func TestL18ClosedStdout(t *testing.T) {
 		s := p.start(append([]string{"run", "--events", "hi"}, scripted(t, polite)...)...)
 		s.await("ready")
 		s.pipe.Close()
-		if status, _ := s.end(); status != statusSIGPIPE {
+		if status := s.status(); status != statusSIGPIPE {
 			t.Errorf("status %d\n%s", status, &s.stderr)
 		}
 		has(t, "what the agent read", readFile(t, p.Dir, "wire.log"), `"session/cancel"`)
@@ -255,7 +261,7 @@ func TestL18ClosedStdout(t *testing.T) {
 		s := p.start(append([]string{"run", "--events", "hi"}, scripted(t, "on session/prompt\n  text ready\n  repeat forever\n    text size=1KB\n  end\n")...)...)
 		s.await("ready")
 		s.pipe.Close()
-		if status, _ := s.end(); status != statusSIGPIPE {
+		if status := s.status(); status != statusSIGPIPE {
 			t.Errorf("status %d\n%s", status, &s.stderr)
 		}
 	})
@@ -265,8 +271,7 @@ func TestL18ClosedStdout(t *testing.T) {
 			s := p.start(append([]string{"run", flag, "hi"}, scripted(t, "on session/prompt\n  write asked\n  wait cancel\n  stop cancelled\n")...)...)
 			p.awaitFile("asked")
 			s.pipe.Close()
-			s.cmd.Wait()
-			if status := s.cmd.ProcessState.ExitCode(); status != statusSIGPIPE {
+			if status := s.status(); status != statusSIGPIPE {
 				t.Errorf("status %d\n%s", status, &s.stderr)
 			}
 		})
@@ -279,8 +284,7 @@ func TestStalledReader(t *testing.T) {
 	s := p.start(append([]string{"run", "--events", "hi"}, scripted(t, "on session/prompt\n  text ready\n  repeat forever\n    text size=64KB\n  end\n")...)...)
 	s.await("ready")
 	s.signal(syscall.SIGINT)
-	s.cmd.Wait()
-	if status := s.cmd.ProcessState.ExitCode(); status != 130 {
+	if status := s.status(); status != 130 {
 		t.Errorf("status %d\n%s", status, &s.stderr)
 	}
 }

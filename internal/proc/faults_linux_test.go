@@ -135,14 +135,6 @@ func mustBeGone(t *testing.T, pids ...int) {
 	}
 }
 
-// report compares a report but for what is left.
-func checkReport(t *testing.T, got, want Report) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("report (-want +got):\n%s", diff)
-	}
-}
-
 var (
 	killed     = Exit{Code: -1, Signal: "SIGKILL"}
 	terminated = Exit{Code: -1, Signal: "SIGTERM"}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/errand-acp/errand/internal/leak"
 )
 
@@ -128,6 +130,22 @@ func wait(t testing.TB, p *Process) Exit {
 		t.Fatal("the child does not exit")
 	}
 	return p.Exit()
+}
+
+// checkReport compares reports, but for leftovers that only may be ours: others of
+// our user may have begun one meanwhile.
+func checkReport(t testing.TB, got, want Report) {
+	t.Helper()
+	var ours []Leftover
+	for _, l := range got.Leftover {
+		if l.Ours || l.PID == 0 {
+			ours = append(ours, l)
+		}
+	}
+	got.Leftover = ours
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
 }
 
 // eventually polls until cond holds.

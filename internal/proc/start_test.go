@@ -24,11 +24,7 @@ func TestStart(t *testing.T) {
 	if got := lines(t, p)(); got != "hello" {
 		t.Errorf("the child answers %q", got)
 	}
-	got := p.Shutdown(patient)
-	want := Report{Exit: Exit{Code: 0}, Rung: RungEOF, GroupRung: RungEOF}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("report (-want +got):\n%s", diff)
-	}
+	checkReport(t, p.Shutdown(patient), Report{Exit: Exit{Code: 0}, Rung: RungEOF, GroupRung: RungEOF})
 	if _, err := p.Stdout().Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("stdout after the end: %v, want EOF", err)
 	}

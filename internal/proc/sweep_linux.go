@@ -255,10 +255,10 @@ func (s *sweeper) judge(pid int) verdict {
 		return foreign
 	case st.session == s.proc.Pid && unique:
 		return ours
-	case denied && st.begun < s.era.ticks:
-		return foreign
-	case denied:
+	case denied && st.begun >= s.era.ticks && orphaned(st):
 		return hidden
+	case denied:
+		return foreign
 	case len(env) > 0:
 		return foreign
 	}
@@ -281,6 +281,12 @@ func leftover(pid int, err error) Leftover {
 	}
 	return Leftover{PID: pid, Command: commandOf(pid), Ours: true, Reason: reason}
 }
+
+// orphaned reports whether the process that began this one is gone: init, or this
+// process as a subreaper, has inherited it. One that still has a parent belongs to
+// that, and what of the run could be its parent has been ended: it is somebody else's,
+// such as another program that delegates and keeps its environment to itself.
+func orphaned(st status) bool { return st.parent <= 1 || st.parent == unix.Getpid() }
 
 // ownedByUs reports whether a process runs as this process's user.
 func ownedByUs(pid int) bool {

@@ -79,9 +79,7 @@ func TestSweepKnowsItsOwn(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if got := p.Shutdown(patient); got.Leftover != nil {
-		t.Errorf("left: %+v", got.Leftover)
-	}
+	checkReport(t, p.Shutdown(patient), Report{Exit: Exit{}, Rung: RungEOF, GroupRung: RungEOF})
 	in.Close()
 	cmd.Wait()
 	if !cmd.ProcessState.Exited() {
@@ -131,9 +129,7 @@ func TestSweepGroup(t *testing.T) {
 	line := lines(t, p)
 	inside, outside := atoi(line()), atoi(line())
 	defer unix.Kill(outside, unix.SIGKILL)
-	if got := p.Shutdown(short); got.Leftover != nil {
-		t.Errorf("left: %+v", got.Leftover)
-	}
+	checkReport(t, p.Shutdown(Graces{EOF: enough, Term: hang, Kill: hang}), Report{Exit: Exit{}, Rung: RungEOF, GroupRung: RungTerm})
 	mustBeGone(t, inside)
 	if !alive(outside) {
 		t.Error("the daemon is gone")

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -78,6 +80,12 @@ func (a *Agent) Stderr() (tail string, truncated bool) { return a.proc.StderrTai
 
 // Redact replaces the secrets of the agent's environment in text.
 func (a *Agent) Redact(text string) string { return a.redact.String(text) }
+
+func (a *Agent) log(msg string, attrs ...slog.Attr) {
+	if a.opts.Logger != nil {
+		a.opts.Logger.LogAttrs(context.Background(), slog.LevelDebug, msg, attrs...)
+	}
+}
 
 // gone reports whether the process has ended.
 func (a *Agent) gone() bool {

@@ -17,7 +17,7 @@ const authRequired = -32000
 
 // answered is the failure of a step that the agent answered with an error.
 func (a *Agent) answered(step Step, re *acp.RequestError) *Error {
-	text := a.redact.String(re.Message)
+	text := clip(oneLine(a.redact.String(re.Message)), messageRoom)
 	if text == "" {
 		text = "an error without a message"
 	}

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -53,6 +54,7 @@ func (a *Agent) finish(report proc.Report, before Rung) {
 	<-a.conn.Done()
 	a.conn.Shut(errShutdown)
 	a.report = newReport(report, before)
+	a.log("agent ended", slog.Int("pid", a.PID()), slog.String("exit", a.report.Exit.String()), slog.String("rung", string(a.report.Exit.Rung)))
 }
 
 // closeSessions takes the rungs of the protocol and returns the last one it took, or

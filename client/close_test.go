@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -238,6 +239,17 @@ func TestCloseWithABlockedCallback(t *testing.T) {
 	close(release)
 	answer, err := s.await(turn)
 	s.ended(answer, err, "cancelled")
+}
+
+// The log tells what went over the wire, and nothing of what was in it.
+func TestLog(t *testing.T) {
+	var log buffer
+	s := play(t, `on session/prompt; text "what it said"; stop end_turn`)
+	s.opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	s.completes(s.session(), "what it was asked", "end_turn")
+	s.close(s.agent, client.RungEOF, "exit status 0")
+	has(t, log.String(), "agent started", "agent ended", "rung=eof", "method=session/prompt", "method=session/update", "bytes=")
+	lacks(t, log.String(), "what it said", "what it was asked", s.dir)
 }
 
 // What an agent writes on its way out is read.

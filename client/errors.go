@@ -101,7 +101,7 @@ func (e *Error) Detail() string {
 		fmt.Fprintf(&b, "; its stderr ends with %q", last)
 	}
 	if len(e.Noise.First) > 0 {
-		fmt.Fprintf(&b, "; lines of its stdout that are no ACP frames: %d, the first %q", e.Noise.Lines, clip(e.Noise.First[0]))
+		fmt.Fprintf(&b, "; lines of its stdout that are no ACP frames: %d, the first %q", e.Noise.Lines, clip(e.Noise.First[0], quoteRoom))
 	}
 	switch e.Kind {
 	case KindExit, KindAuthRequired, KindAgent, KindStartupTimeout:
@@ -124,16 +124,24 @@ func list(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:room], ", "), len(names)-room)
 }
 
-// lastLine returns the last line of text that says anything, cut to what an error
-// message has room for.
+// What of the agent's own words fits into the message of an error, in bytes: of its
+// message, and of what is quoted beside that.
+const (
+	messageRoom = 2000
+	quoteRoom   = 300
+)
+
+// lastLine returns the last line of text that says anything.
 func lastLine(text string) string {
 	text = strings.TrimRight(text, " \t\r\n")
-	return clip(strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]))
+	return clip(strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]), quoteRoom)
 }
 
+// oneLine makes one line of text.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 // clip shortens s for use within a message.
-func clip(s string) string {
-	const room = 300
+func clip(s string, room int) string {
 	if len(s) <= room {
 		return s
 	}

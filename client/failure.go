@@ -122,4 +122,6 @@ func (a *Agent) exit() *Exit {
 }
 
 // quote makes what the agent sent fit for an error's message.
-func (a *Agent) quote(raw []byte) string { return clip(a.redact.String(string(raw))) }
+func (a *Agent) quote(raw []byte) string {
+	return clip(oneLine(a.redact.String(string(raw))), quoteRoom)
+}

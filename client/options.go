@@ -64,8 +64,8 @@ type Options struct {
 	// means a fresh one. It must not hold a colon.
 	RunID string
 
-	// Logger is told of frames (direction, method, id, size; never the contents) and
-	// of the process; nil means silence.
+	// Logger is told of frames (direction, method, id, size; never the contents), and
+	// when the process has started and ended, at level Debug; nil means silence.
 	Logger *slog.Logger
 }
 

@@ -173,7 +173,7 @@ func TestUpdates(t *testing.T) {
 
 // Whatever of an answer can be read counts.
 func TestAnswers(t *testing.T) {
-	for _, tt := range []struct {
+	tests := []struct {
 		answer string
 		reason string // "-" for none
 		usage  string
@@ -191,9 +191,15 @@ func TestAnswers(t *testing.T) {
 		{`null`, "-", "", "null"},
 		{`[1]`, "-", "", "null"},
 		{`"end_turn"`, "-", "", "null"},
-	} {
-		s := play(t, `on session/prompt; reply `+tt.answer)
-		answer, err := s.prompt(s.session(), "go")
+	}
+	var src strings.Builder
+	for i, tt := range tests {
+		fmt.Fprintf(&src, "on session/prompt %d; reply %s\n", i+1, tt.answer)
+	}
+	s := play(t, src.String())
+	session := s.session()
+	for _, tt := range tests {
+		answer, err := s.prompt(session, "go")
 		if err != nil {
 			t.Errorf("%s: %v", tt.answer, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"os"
 	"slices"
 	"time"
@@ -113,6 +114,7 @@ func (l *launch) spawn(ctx context.Context) (*Agent, error) {
 		CancelGrace: l.opts.Graces.Cancel, Observe: l.opts.Observe, Redact: l.redact.String,
 		desk: (*desk)(a),
 	})
+	a.log("agent started", slog.Int("pid", p.PID), slog.String("path", a.redact.String(p.Path)))
 	if l.opts.Kill != nil {
 		a.stopKill = context.AfterFunc(l.opts.Kill, func() {
 			a.closing.Store(true)

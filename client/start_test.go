@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -156,6 +157,27 @@ func TestStartFailsAndEnds(t *testing.T) {
 		t.Errorf("exit %+v, want status 5 at the end of stdin", e.Exit)
 	}
 	equal(t, "stderr", e.StderrTail, "flushed\n")
+}
+
+// The agent's own words make no error longer than a screen, nor more than a line.
+func TestLongWords(t *testing.T) {
+	long := strings.Repeat("häagen ✓ ", 1000)
+	s := play(t, fmt.Sprintf(`stderr "first\n%[1]s\n\n"; noise "%[1]s"
+		on session/new 1; fail -1 "one\ntwo\r\n %[1]s"
+		on session/new 2; reply {"a":"%[1]s"}`, long))
+	a := s.start()
+	for _, step := range []struct {
+		kind client.ErrorKind
+		says string
+	}{{client.KindAgent, "one two häagen ✓"}, {client.KindProtocol, "no session id"}} {
+		_, err := a.NewSession(t.Context(), nil)
+		e := s.asError(err, step.kind, client.StepNewSession)
+		has(t, e.Error(), step.says, "…")
+		lacks(t, e.Error(), "\n", "\r", "\uFFFD")
+		if n := len(e.Error()); n > 4000 {
+			t.Errorf("%d bytes: %s", n, e)
+		}
+	}
 }
 
 // The code and the data of an error that the agent answers with are kept, whatever

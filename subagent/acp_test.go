@@ -2,6 +2,7 @@ package subagent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -113,6 +114,44 @@ func TestDeadline(t *testing.T) {
 	equal(t, "stop of what is known", e.Partial.Stop, stopreason.Aborted)
 }
 
+// Whatever the caller gave as its reason, that it is a cancel or a deadline stays
+// visible.
+func TestCauses(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("the user went home")
+	both := func(what string, err, kind error) {
+		t.Helper()
+		if !errors.Is(err, cause) || !errors.Is(err, kind) {
+			t.Errorf("%s: %v does not wrap both the cause and %v", what, err, kind)
+		}
+	}
+	s := play(t, `on session/new; write asked; never reply`, nil)
+
+	done, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	both("before the start", s.refused(done, s.request("go"), client.KindCancelled), context.Canceled)
+	late, release := context.WithTimeoutCause(t.Context(), 0, cause)
+	defer release()
+	<-late.Done()
+	both("too late", s.refused(late, s.request("go"), client.KindTimeout), context.DeadlineExceeded)
+
+	during, cancel := context.WithCancelCause(t.Context())
+	go func() { // ends with the start
+		until(t, "session/new", func() bool { return s.exists("asked") })
+		cancel(cause)
+	}()
+	both("during the start", s.refused(during, s.request("go"), client.KindCancelled), context.Canceled)
+
+	ctx, release := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, cause)
+	defer release()
+	res, err := subagent.Delegate(ctx, inProcess(t, "p"), subagent.Request{Dir: t.TempDir(), Prompt: subagent.Text("hang")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended(t, res, stopreason.Aborted, client.KindTimeout)
+	both("in the turn", res.Err(), context.DeadlineExceeded)
+}
+
 func TestHints(t *testing.T) {
 	t.Parallel()
 	const src = `on session/new
@@ -158,6 +197,16 @@ func TestPartialResult(t *testing.T) {
 	equal(t, "empty", res.Empty, true)
 	if res.SessionID != nil || res.Messages == nil || res.Timing.StartMs <= 0 {
 		t.Errorf("session %v, messages %v, timing %+v", res.SessionID, res.Messages, res.Timing)
+	}
+
+	// A command that holds a secret is not shown where it could not be started.
+	const key = "hunter2-hunter2-hunter2"
+	p := provider(t, client.Command{Path: "errand-no-such-command", Args: []string{"--key=" + key}, Env: []string{"AGENT_KEY=" + key}}, nil)
+	_, err := p.Start(t.Context(), s.request("go"))
+	spawn := asError(t, err, client.KindSpawn)
+	has(t, strings.Join(spawn.Partial.Agent.Command, " "), "errand-no-such-command --key=")
+	if raw, err := json.Marshal(spawn.Partial); err != nil || strings.Contains(string(raw), key) {
+		t.Errorf("the key is shown: %v %s", err, raw)
 	}
 
 	s = play(t, "", nil)

@@ -110,6 +110,9 @@ func startError(ctx context.Context, err error) error {
 	kind := client.KindSpawn
 	if ctx.Err() != nil {
 		kind = contextKind(ctx)
+		if !errors.Is(err, ctx.Err()) {
+			err = fmt.Errorf("%w: %w", contextError(ctx), err)
+		}
 	}
 	return &Error{Kind: kind, Step: client.StepNewSession, Message: err.Error(), Err: err}
 }

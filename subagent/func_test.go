@@ -278,3 +278,27 @@ func TestWaitIsBounded(t *testing.T) {
 		t.Errorf("an outcome that is there: %v, %v", res, err)
 	}
 }
+
+// A run may be used from any goroutine at any time.
+func TestRunFromManyGoroutines(t *testing.T) {
+	p := inProcess(t, "p")
+	for range 50 {
+		run, err := p.Start(t.Context(), subagent.Request{Dir: t.TempDir(), Prompt: subagent.Text("hang")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var group sync.WaitGroup
+		for range 3 {
+			group.Go(run.Cancel)
+			group.Go(func() { run.Close() })
+			group.Go(func() { <-run.Done() })
+			group.Go(func() { run.Wait(t.Context()) })
+		}
+		group.Go(func() {
+			for range run.Updates() {
+			}
+		})
+		group.Wait()
+		ended(t, run.Close(), stopreason.Aborted, "")
+	}
+}

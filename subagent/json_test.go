@@ -72,6 +72,44 @@ func TestRequestJSON(t *testing.T) {
 	equal(t, "JSON", string(raw), `{"prompt":[{"text":"hello","type":"text"}],"dir":"/work"}`)
 }
 
+// What an event does not have is left out; what it has is a contract.
+func TestEventJSON(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	event := func(typ subagent.EventType) subagent.Event {
+		return subagent.Event{Type: typ, RunID: "run-1", Time: at}
+	}
+	start, update, asked, warning, end := event(subagent.EventStart), event(subagent.EventUpdate), event(subagent.EventPermission), event(subagent.EventWarning), event(subagent.EventEnd)
+	start.Start = &subagent.Start{Provider: "p", Dir: "/work", Agent: subagent.Agent{Command: []string{}}}
+	update.SessionID, update.Update = "s", json.RawMessage(`{"sessionUpdate":"new_kind","x":[1]}`)
+	asked.Permission = &permission.Record{ToolCallID: "c", Options: []permission.Option{}}
+	warning.Warning = "w"
+	result := fullResult()
+	end.Result = &result
+	const head = `"runId":"run-1","time":"2026-01-02T03:04:05Z"`
+	raw, err := json.Marshal(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		event subagent.Event
+		want  string
+	}{
+		{start, `{"type":"start",` + head + `,"start":{"provider":"p","sessionId":null,"dir":"/work","labels":null,"protocolVersion":null,` +
+			`"client":{"name":"","version":""},"agent":{"name":null,"version":null,"command":[],"path":null},"model":null,"mode":null,"withheldEnv":null}}`},
+		{update, `{"type":"update",` + head + `,"sessionId":"s","update":{"sessionUpdate":"new_kind","x":[1]}}`},
+		{asked, `{"type":"permission",` + head + `,"permission":{"sessionId":"","toolCallId":"c","kind":null,"title":null,"rawInput":null,` +
+			`"options":[],"decision":"","optionId":null,"rule":"","ambiguous":false,"ms":0}}`},
+		{warning, `{"type":"warning",` + head + `,"warning":"w"}`},
+		{end, `{"type":"end",` + head + `,"result":` + string(raw) + `}`},
+	} {
+		got, err := json.Marshal(tt.event)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, string(tt.event.Type), string(got), tt.want)
+	}
+}
+
 // fullResult has every field set.
 func fullResult() subagent.Result {
 	return subagent.Result{

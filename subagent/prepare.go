@@ -33,10 +33,9 @@ func notDone(ctx context.Context, p Provider) error {
 	if ctx.Err() == nil {
 		return nil
 	}
-	cause := context.Cause(ctx)
 	return &Error{
 		Kind: contextKind(ctx), Step: client.StepConfig, Provider: p.Name(),
-		Message: fmt.Sprintf("not started: %v", cause), Err: cause,
+		Message: fmt.Sprintf("not started: %v", context.Cause(ctx)), Err: contextError(ctx),
 	}
 }
 

@@ -203,7 +203,7 @@ func (r *run) abortCause() *Error {
 		return e
 	}
 	if errors.Is(r.ctx.Err(), context.DeadlineExceeded) || errors.Is(cause, context.DeadlineExceeded) {
-		return &Error{Kind: client.KindTimeout, Step: client.StepPrompt, Message: "the caller's deadline passed", Err: cause}
+		return &Error{Kind: client.KindTimeout, Step: client.StepPrompt, Message: "the caller's deadline passed", Err: contextError(r.ctx)}
 	}
 	return nil
 }
@@ -235,9 +235,8 @@ func (r *run) warn(text string) {
 	r.event(Event{Type: EventWarning, Warning: text})
 }
 
-// permission records a decision.
+// permission tells of a decision; the collector has it already.
 func (r *run) permission(rec permission.Record) {
-	r.collect.permission(rec)
 	r.event(Event{Type: EventPermission, Permission: &rec})
 	if rec.Ambiguous {
 		r.warn(fmt.Sprintf("the permission for tool call %q was not given: the agent offers several options of one kind, and the policy does not say which to take", rec.ToolCallID))
@@ -304,6 +303,16 @@ func ms(parts ...time.Duration) float64 {
 		sum += d
 	}
 	return float64(sum.Microseconds()) / 1000
+}
+
+// contextError is why ctx has ended: its own error, for errors.Is, and with it the
+// cause that the caller gave, if it is another one.
+func contextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
 }
 
 // contextKind is the kind of error for a start that ctx ended.

@@ -47,9 +47,11 @@ func (e *Exit) String() string {
 // Report is how the end of an agent went.
 type Report struct {
 	Exit Exit
-	// Leftover says which processes could not be ended, or could not be told to be
-	// none of the agent's, one line each.
+	// Leftover says which processes of the agent could not be ended, one line each.
 	Leftover []string
+	// Unsure says which processes began during the agent's life and may be left by
+	// it: they hide what would tell.
+	Unsure []string
 }
 
 func newExit(e proc.Exit, rung Rung) Exit {
@@ -79,7 +81,12 @@ func newReport(p proc.Report, before Rung) *Report {
 		if name == "" {
 			name = "a process"
 		}
-		r.Leftover = append(r.Leftover, fmt.Sprintf("%s (pid %d): %s", name, l.PID, l.Reason))
+		line := fmt.Sprintf("%s (pid %d): %s", name, l.PID, l.Reason)
+		if l.Ours {
+			r.Leftover = append(r.Leftover, line)
+		} else {
+			r.Unsure = append(r.Unsure, line)
+		}
 	}
 	return r
 }

@@ -35,6 +35,10 @@ type ACPOptions struct {
 	Graces client.Graces
 	// Sweep says how far the shutdown looks for processes that were left behind.
 	Sweep client.SweepMode
+	// Kill, if set, ends the agents of this provider by SIGKILL when it ends, and what
+	// they started with them: at once, also one that is being started or closed. It is
+	// for who cannot wait for the graces any longer, after the second Ctrl-C say.
+	Kill context.Context
 	// Stderr, if set, gets what the agent writes to stderr as it comes, redacted.
 	// Runs at the same time share it.
 	Stderr io.Writer
@@ -104,12 +108,13 @@ func (p *acpProvider) check() (err error) {
 // checked.
 func (p *acpProvider) clientOptions(r *run) *client.Options {
 	o := &client.Options{
-		StartTimeout: p.opts.StartTimeout, Graces: p.opts.Graces, Sweep: p.opts.Sweep,
+		StartTimeout: p.opts.StartTimeout, Graces: p.opts.Graces, Sweep: p.opts.Sweep, Kill: p.opts.Kill,
 		Permission: p.opts.Permission, Stderr: p.opts.Stderr, StderrTail: p.opts.StderrTail,
 		MaxMessageBytes: p.opts.MaxMessageBytes, Logger: p.opts.Logger,
 	}
 	if r != nil {
 		o.RunID = r.id
+		o.ObservePermission = r.collect.permission
 		o.OnPermission = r.permission
 		o.Observe = r.collect.update
 		o.Update = func(_ context.Context, u client.Update) { r.update(u) }

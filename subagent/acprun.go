@@ -117,11 +117,14 @@ func (a *acpRun) close(final *Result) {
 	a.look(final)
 	a.collect.fillLate(final)
 	final.Counts.Dropped += int(a.agent.Conn().Stats().DroppedUpdates)
+	if len(report.Unsure) > 0 {
+		final.Warnings = append(final.Warnings, a.redact("may have been left behind: "+strings.Join(report.Unsure, "; ")))
+	}
 	if len(report.Leftover) > 0 {
-		text := "left behind, and could not be ended: " + strings.Join(report.Leftover, "; ")
-		final.Warnings = append(final.Warnings, a.redact(text))
+		text := a.redact("left behind, and could not be ended: " + strings.Join(report.Leftover, "; "))
+		final.Warnings = append(final.Warnings, text)
 		if final.Error == nil {
-			final.Error = &Error{Kind: client.KindLeftover, Step: client.StepShutdown, Message: a.redact(text)}
+			final.Error = &Error{Kind: client.KindLeftover, Step: client.StepShutdown, Message: text}
 		}
 	}
 }

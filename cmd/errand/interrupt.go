@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"sync"
 	"syscall"
 )
 
@@ -31,16 +30,15 @@ type interrupt struct {
 	signals chan os.Signal
 	done    chan struct{} // closed by stop
 
-	killed chan struct{} // closed by the second signal
-
-	mu   sync.Mutex // guards kill
-	kill func()     // ends the run's processes at once; nil while there are none
+	killed context.Context // ends at the second signal
+	kill   context.CancelFunc
 }
 
 // watchSignals returns a context that ends at the first signal.
 func watchSignals(parent context.Context) (context.Context, *interrupt) {
 	ctx, cancel := context.WithCancelCause(parent)
-	i := &interrupt{cancel: cancel, signals: make(chan os.Signal, 2), done: make(chan struct{}), killed: make(chan struct{})}
+	i := &interrupt{cancel: cancel, signals: make(chan os.Signal, 2), done: make(chan struct{})}
+	i.killed, i.kill = context.WithCancel(context.Background())
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		// Ignored from the start means that somebody wants it so: nohup does, and a
 		// shell for its background jobs.
@@ -66,30 +64,13 @@ func (i *interrupt) watch() {
 	}
 	select {
 	case <-i.signals:
-		i.mu.Lock()
-		close(i.killed)
-		kill := i.kill
-		i.mu.Unlock()
-		if kill != nil {
-			kill()
-		}
+		i.kill()
 	case <-i.done:
-	}
-}
-
-// onKill says how the run's processes are ended at once.
-func (i *interrupt) onKill(kill func()) {
-	i.mu.Lock()
-	i.kill = kill
-	i.mu.Unlock()
-	select {
-	case <-i.killed:
-		kill()
-	default:
 	}
 }
 
 func (i *interrupt) stop() {
 	signal.Stop(i.signals)
 	close(i.done)
+	i.kill() // whatever it would end is gone
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -67,8 +68,8 @@ func configError(err error) *subagent.Error {
 }
 
 // prepare checks everything that can be checked before anything is started, but the
-// prompt. command is what stands after "--".
-func (f *runFlags) prepare(command []string, con *console) (*task, error) {
+// prompt. command is what stands after "--"; the end of kill ends the agent at once.
+func (f *runFlags) prepare(kill context.Context, command []string, con *console) (*task, error) {
 	if f.json && f.events {
 		return nil, errors.New("--json and --events exclude each other")
 	}
@@ -76,7 +77,7 @@ func (f *runFlags) prepare(command []string, con *console) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &subagent.ACPOptions{Graces: choice.graces, Sweep: choice.sweep, Hints: choice.hints}
+	o := &subagent.ACPOptions{Graces: choice.graces, Sweep: choice.sweep, Hints: choice.hints, Kill: kill}
 	t := &task{}
 	if t.timeout, err = f.durations(o); err != nil {
 		return nil, err

@@ -63,7 +63,7 @@ by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP, 141 because nobody reads stdout.`,
 
 // killWait is how long a killed run may take to be over. After it the program exits
 // all the same, and what is left of the agent's group dies with it.
-const killWait = 3 * time.Second
+const killWait = 10 * time.Second
 
 // run carries out the command and returns the exit status.
 func (f *runFlags) run(prompts, command []string, con *console) int {
@@ -84,7 +84,7 @@ func (f *runFlags) run(prompts, command []string, con *console) int {
 
 	show := &display{format: f.format(con), out: out}
 	var res *subagent.Result
-	t, err := f.prepare(command, con)
+	t, err := f.prepare(signals.killed, command, con)
 	var prompt string
 	if err == nil {
 		prompt, err = readPrompt(ctx, prompts, con)
@@ -135,16 +135,13 @@ func (t *task) run(ctx context.Context, signals *interrupt, prompt string, event
 			over <- failedResult(err, t.provider.Name(), t.dir)
 			return
 		}
-		if k, ok := run.(interface{ Kill() }); ok {
-			signals.onKill(k.Kill)
-		}
 		<-run.Done()
 		over <- run.Close()
 	}()
 	select {
 	case res := <-over:
 		return res
-	case <-signals.killed:
+	case <-signals.killed.Done():
 	}
 	select {
 	case res := <-over:

@@ -116,7 +116,8 @@ on session/prompt
   stop cancelled
 `
 
-// hostile ignores everything but SIGKILL, and so does its helper.
+// hostile ignores everything but SIGKILL, and so do its helpers, of which one has
+// left its group and session.
 const hostile = `
 ignore TERM
 on session/prompt
@@ -125,7 +126,13 @@ on session/prompt
     write helper
     wait forever
   end
+  spawn session
+    ignore TERM
+    write stray
+    wait forever
+  end
   wait file helper
+  wait file stray
   text ready
   wait cancel
   write cancelled
@@ -164,7 +171,35 @@ func TestL18SecondSignalKills(t *testing.T) {
 	p.awaitFile("cancelled") // two signals at once have no order
 	s.signal(syscall.SIGTERM)
 	status, res := s.end()
-	if status != 130 || res == nil || res.Stop != stopreason.Aborted {
+	if status != 130 || res == nil || res.Stop != stopreason.Aborted || res.RunID == "" ||
+		res.Exit == nil || res.Exit.Signal == nil || *res.Exit.Signal != "SIGKILL" {
+		t.Errorf("status %d, result %+v\n%s", status, res, &s.stderr)
+	}
+}
+
+// L18: a second signal kills an agent that is being started, too.
+func TestL18SecondSignalKillsTheStart(t *testing.T) {
+	p := newProgram(t)
+	s := p.start(append([]string{"run", "--events", "--eof-grace", "1h", "--term-grace", "1h", "hi"}, scripted(t, `
+ignore TERM
+on session/new
+  spawn session
+    ignore TERM
+    write stray
+    wait forever
+  end
+  wait file stray
+  write asked
+  wait forever
+on eof
+  write closing
+  wait forever
+`)...)...)
+	p.awaitFile("asked")
+	s.signal(syscall.SIGINT)
+	p.awaitFile("closing")
+	s.signal(syscall.SIGINT)
+	if status, res := s.end(); status != 130 || res == nil || res.Stop != stopreason.Aborted || res.RunID == "" {
 		t.Errorf("status %d, result %+v\n%s", status, res, &s.stderr)
 	}
 }

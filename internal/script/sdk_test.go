@@ -18,8 +18,8 @@ type sdkClient struct {
 
 	mu    sync.Mutex // guards what follows
 	log   []string
-	asked []string      // beside the log: this client has no order between the two
-	came  chan struct{} // one for each update
+	asked []string           // beside the log: this client has no order between the two
+	came  chan acp.SessionId // one for each update
 }
 
 func (c *sdkClient) note(line string) {
@@ -45,7 +45,7 @@ func (c *sdkClient) SessionUpdate(_ context.Context, n acp.SessionNotification) 
 	case u.UsageUpdate != nil:
 		c.note("usage")
 	}
-	c.came <- struct{}{}
+	c.came <- n.SessionId
 	return nil
 }
 
@@ -93,7 +93,7 @@ func choose(option string) func(acp.RequestPermissionRequest) acp.RequestPermiss
 // connect starts a session of the agent with an SDK client.
 func connect(t *testing.T, p *peer, c *sdkClient) (*acp.ClientSideConnection, acp.SessionId) {
 	t.Helper()
-	c.came = make(chan struct{}, 1000)
+	c.came = make(chan acp.SessionId, 1000)
 	conn := acp.NewClientSideConnection(c, p.stdin, p.stdout)
 	t.Cleanup(func() {
 		p.stdin.Close()
@@ -253,8 +253,10 @@ func TestSessionsBesideEachOther(t *testing.T) {
 			ended <- id
 		}()
 	}
+	for seen := map[acp.SessionId]bool{}; len(seen) < 2; {
+		seen[<-c.came] = true // a cancel before the prompt is there would be for nothing
+	}
 	for _, id := range []acp.SessionId{other.SessionId, first} {
-		<-c.came
 		if err := conn.Cancel(t.Context(), acp.CancelNotification{SessionId: id}); err != nil {
 			t.Fatal(err)
 		}

@@ -23,9 +23,9 @@ type ACPOptions struct {
 	// client.NoTimeout none.
 	StartTimeout time.Duration
 	// IdleTimeout ends a turn in which the agent sends nothing for so long; 0 means
-	// never. The clock stands still while the agent waits for an answer of ours, and
-	// runs ten times as long while a tool call is open. It looks ten times within the
-	// limit, so it is late by a tenth at most.
+	// never. The clock stands still while the agent waits for an answer of ours, or for
+	// a slow reader of updates or events, and runs ten times as long while a tool call
+	// is open. It looks ten times within the limit, so it is late by a tenth at most.
 	IdleTimeout time.Duration
 	// SettleTime is how long text that comes after the end of a turn is still taken
 	// into its output; 0 means not at all. Some agents answer the prompt before they

@@ -74,15 +74,15 @@ func TestIdleTimeout(t *testing.T) {
 	// A tool call and an answer that we owe are no idleness.
 	slow := permission.PolicyFunc(func(ctx context.Context, req permission.Request) permission.Decision {
 		select {
-		case <-time.After(700 * time.Millisecond): // a user who thinks
+		case <-time.After(2500 * time.Millisecond): // a user who thinks
 		case <-ctx.Done():
 		}
 		return permission.Allow().Decide(ctx, req)
 	})
-	o = &subagent.ACPOptions{IdleTimeout: 300 * time.Millisecond, Permission: slow}
+	o = &subagent.ACPOptions{IdleTimeout: time.Second, Permission: slow}
 	res = play(t, `on session/prompt
 		tool c1 "Build" status=in_progress
-		wait 700ms
+		wait 2500ms
 		tool-update c1 status=completed
 		`+strings.TrimPrefix(asks(yes+no), "on session/prompt"), o).run("go")
 	ended(t, res, stopreason.Completed, "")

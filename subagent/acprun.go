@@ -48,25 +48,9 @@ func (a *acpRun) open(base *Result) error {
 	return nil
 }
 
-// turn sends the prompt and waits for its end.
+// turn carries out the prompt turn.
 func (a *acpRun) turn(ctx context.Context) turnEnd {
-	if limit := a.provider.opts.IdleTimeout; limit > 0 {
-		watch, stop := context.WithCancel(ctx)
-		defer stop()
-		// Ends with the turn, at the latest when stop is called.
-		go watchIdle(watch, limit, a.activity, func() {
-			a.cancel(&Error{
-				Kind: client.KindIdleTimeout, Step: client.StepPrompt,
-				Message: fmt.Sprintf("nothing came from the agent for %v", limit),
-			})
-		})
-	}
-	answer, err := a.session.Prompt(ctx, a.req.Prompt, &client.PromptOptions{OnReply: func() {
-		// From here on updates are late, unless there is a settle time for them.
-		if a.provider.opts.SettleTime == 0 {
-			a.collect.endTurn()
-		}
-	}})
+	answer, err := a.prompt(ctx)
 	if a.provider.opts.SettleTime > 0 && err == nil {
 		a.settleTime(ctx)
 	}
@@ -86,6 +70,28 @@ func (a *acpRun) turn(ctx context.Context) turnEnd {
 	return end
 }
 
+// prompt sends the prompt and waits for its answer, for as long as the agent is not
+// idle.
+func (a *acpRun) prompt(ctx context.Context) (client.Answer, error) {
+	if limit := a.provider.opts.IdleTimeout; limit > 0 {
+		watch, stop := context.WithCancel(ctx)
+		defer stop()
+		// Ends with the prompt, at the latest when stop is called.
+		go watchIdle(watch, limit, a.activity, func() {
+			a.cancel(&Error{
+				Kind: client.KindIdleTimeout, Step: client.StepPrompt,
+				Message: fmt.Sprintf("nothing came from the agent for %v", limit),
+			})
+		})
+	}
+	return a.session.Prompt(ctx, a.req.Prompt, &client.PromptOptions{OnReply: func() {
+		// From here on updates are late, unless there is a settle time for them.
+		if a.provider.opts.SettleTime == 0 {
+			a.collect.endTurn()
+		}
+	}})
+}
+
 // settleTime waits for what comes after the answer to the prompt.
 func (a *acpRun) settleTime(ctx context.Context) {
 	timer := time.NewTimer(a.provider.opts.SettleTime)
@@ -97,10 +103,13 @@ func (a *acpRun) settleTime(ctx context.Context) {
 	}
 }
 
-// activity is what the idle clock goes by.
+// activity is what the idle clock goes by. A reader that is slow holds the agent back:
+// then it waits for us as well.
 func (a *acpRun) activity() activity {
 	s := a.agent.Conn().Stats()
-	return activity{frames: s.Received, waiting: s.OpenRequests > 0, openCall: a.collect.openCalls()}
+	return activity{
+		frames: s.Received, waiting: s.OpenRequests > 0 || a.delivering.Load() > 0, openCall: a.collect.openCalls(),
+	}
 }
 
 // look fills in what the agent wrote so far beside its frames.

@@ -23,12 +23,12 @@ type idleClock struct {
 // activity is what the clock goes by.
 type activity struct {
 	frames   int64 // frames read so far
-	waiting  bool  // the agent waits for an answer of ours
+	waiting  bool  // the agent waits for us
 	openCall bool  // a tool call is under way
 }
 
-// tick looks at the agent and reports whether its time is up. A frame, and an
-// answer that we owe, begin the time anew.
+// tick looks at the agent and reports whether its time is up. A frame, and a wait of
+// the agent for us, begin the time anew.
 func (c *idleClock) tick(now time.Time, a activity) (expired bool) {
 	if a.frames != c.frames || a.waiting {
 		c.frames, c.last = a.frames, now

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/errand-acp/errand/client"
@@ -28,6 +29,8 @@ type run struct {
 	started  time.Time
 	collect  *collector
 	updates  *updateQueue
+	// delivering counts the updates that are being handed to readers at the moment.
+	delivering atomic.Int32
 
 	// ctx is the run's life. It ends with the context given to Start, by Cancel, or
 	// by Close.
@@ -246,6 +249,8 @@ func (r *run) permission(rec permission.Record) {
 // update hands u to the readers; the collector has seen it already. u is not used
 // by anybody else afterwards. Events tell of every session, Updates of the run's own.
 func (r *run) update(u client.Update) {
+	r.delivering.Add(1)
+	defer r.delivering.Add(-1)
 	r.event(Event{Type: EventUpdate, SessionID: string(u.SessionID), Update: u.Raw})
 	r.updates.push(u)
 }

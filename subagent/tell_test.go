@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+
+	"github.com/errand-acp/errand/client"
 )
 
 func TestEventOrder(t *testing.T) {
@@ -73,4 +76,31 @@ func TestRunIDs(t *testing.T) {
 		}
 		seen[id] = true
 	}
+}
+
+// What a slow reader does to the agent is not idleness of the agent's.
+func TestDelivering(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ready := make(chan struct{})
+		r := newRun(t.Context(), "p", Request{Events: func(e Event) {
+			if e.Type == EventUpdate {
+				<-ready
+			}
+		}})
+		defer r.cancel(errClosed)
+		r.tellStart()
+		if n := r.delivering.Load(); n != 0 {
+			t.Errorf("%d updates are being delivered before there is one", n)
+		}
+		go r.update(client.Update{}) // ends when it is delivered
+		synctest.Wait()
+		if n := r.delivering.Load(); n != 1 {
+			t.Errorf("%d updates are being delivered to a listener that is busy, want 1", n)
+		}
+		close(ready)
+		synctest.Wait()
+		if n := r.delivering.Load(); n != 0 {
+			t.Errorf("%d updates are being delivered after all were", n)
+		}
+	})
 }

@@ -172,7 +172,9 @@ things measured by turns in the same run, on ordinary builds (not under the race
 - **A whole run** is ` + "`subagent.Delegate`" + ` with the scripted agent (the same binary and script on both
   sides): start it, initialize, session/new, one prompt with two text updates, the end, nothing left. The
   minimal client is ` + "`bench.Minimal`" + `: os/exec, one bufio.Reader, constant frames, close stdin, wait. It
-  checks, bounds and answers nothing. The ratio is that of the medians.
+  checks, bounds and answers nothing. The ratio is that of the medians. It is for a machine with nothing else to
+  do: on a busy one it grows, because Errand's agent leads a session of its own, and Linux schedules each session
+  as a group beside the others (autogroup). A minimal client that calls setsid is slowed as much there.
 - **3,000 idle processes** are there at the same time: what looks for leftover processes must not slow down
   on a busy machine.
 - **Text updates** come from a process that writes ready-made bytes, in prompts of 1,000, because

@@ -98,13 +98,21 @@ func (a *Agent) endedBy(ctx context.Context, step Step) string {
 	return text + " when it was cancelled"
 }
 
-// exitWait is how long the end of a process is waited for once its stdout has ended:
-// the kernel closes the one a moment before it reports the other.
-const exitWait = 250 * time.Millisecond
+// exitWait is how long the end of a process is waited for once its stdout has ended,
+// where the system cannot tell whether it is on its way out; exitingWait where it is.
+const (
+	exitWait    = 100 * time.Millisecond
+	exitingWait = 10 * time.Second
+)
 
-// awaitExit waits, for a moment only, until the process has ended.
+// awaitExit waits, for a moment only, until the process has ended: the system closes
+// its stdout a moment before it reports its end.
 func (a *Agent) awaitExit() {
-	timer := time.NewTimer(exitWait)
+	wait := exitWait
+	if a.proc.Exiting() {
+		wait = exitingWait
+	}
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-a.proc.Exited():

@@ -16,6 +16,7 @@ type status struct {
 	begun                       int  // in ticks since the machine was booted
 	zombie                      bool // or about to vanish
 	kernel                      bool // a thread of the kernel
+	exiting                     bool // on its way out, before it is a zombie
 }
 
 // dead reports whether nothing of the process runs any more. Its first thread may
@@ -37,7 +38,7 @@ func statusOf(pid int) (status, bool) {
 		rest = bytes.TrimLeft(rest, " ")
 		field[i], rest, _ = bytes.Cut(rest, []byte(" "))
 	}
-	const pfKthread = 0x00200000 // include/linux/sched.h
+	const pfExiting, pfKthread = 0x4, 0x00200000 // include/linux/sched.h
 	return status{
 		pid:     pid,
 		parent:  number(field[1], 0),
@@ -47,6 +48,7 @@ func statusOf(pid int) (status, bool) {
 		begun:   number(field[19], 0),
 		zombie:  bytes.ContainsAny(field[0], "ZXx"),
 		kernel:  number(field[6], 0)&pfKthread != 0,
+		exiting: number(field[6], 0)&pfExiting != 0,
 	}, true
 }
 

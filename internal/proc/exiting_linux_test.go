@@ -1,0 +1,35 @@
+package proc
+
+import (
+	"io"
+	"testing"
+	"time"
+)
+
+// The end of stdout tells of an exit or of nothing: a child that has closed its
+// stdout and lives is not exiting, one that has ended it by exiting is, until that is
+// known.
+func TestExiting(t *testing.T) {
+	for name, tt := range map[string]struct {
+		script string
+		lives  bool
+	}{
+		"closed its stdout": {"exec >&-; read line", true},
+		"exited":            {"exit 3", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := Start(t.Context(), Spec{Path: "/bin/sh", Args: []string{"-c", tt.script}, Dir: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Kill(time.Minute)
+			if _, err := io.Copy(io.Discard, p.Stdout()); err != nil {
+				t.Fatal(err)
+			}
+			exiting := p.Exiting() // first: it may have exited in between
+			if exited := isClosed(p.exited); (exiting || exited) == tt.lives {
+				t.Errorf("exiting %v, exited %v; want it to live: %v", exiting, exited, tt.lives)
+			}
+		})
+	}
+}

@@ -151,17 +151,21 @@ func (s span) listAt(from int64) []int {
 	unix.Seek(fd, from, 0)
 	var pids []int
 	var names []string
-	buf := make([]byte, 8<<10)
-	for {
+	// Mostly nobody is in the span, and those behind it must not be read in vain.
+	for buf := make([]byte, 256); ; buf = make([]byte, 8<<10) {
 		n, err := unix.ReadDirent(fd, buf)
 		if err == unix.EINTR {
 			continue
 		} else if err != nil || n <= 0 {
 			return pids
 		}
-		_, _, names = unix.ParseDirent(buf[:n], -1, names[:0])
-		for _, name := range names {
-			switch pid, err := strconv.Atoi(name); {
+		for rest := buf[:n]; len(rest) > 0; {
+			n, _, names = unix.ParseDirent(rest, 1, names[:0])
+			rest = rest[n:]
+			if len(names) == 0 {
+				break
+			}
+			switch pid, err := strconv.Atoi(names[0]); {
 			case err != nil || pid < s.first:
 			case pid > s.last:
 				return pids

@@ -154,14 +154,14 @@ var honest = map[string]func(*task) any{
 // honestResult is the result of the task's request, with the script's fields over it.
 func (t *task) honestResult() (json.RawMessage, *acp.RequestError) {
 	var result json.RawMessage
-	switch base, ok := honest[t.method]; {
+	switch base, ok := honest[t.message.Method]; {
 	case ok:
 		result = marshal(base(t))
 	case t.section.line == 0 || t.section.event == "any" && t.fields == nil:
-		return nil, acp.NewMethodNotFound(t.method)
+		return nil, acp.NewMethodNotFound(t.message.Method)
 	default:
 		result = json.RawMessage("{}")
-		if newResponse, ok := responses[t.method]; ok {
+		if newResponse, ok := responses[t.message.Method]; ok {
 			result = marshal(newResponse())
 		}
 	}

@@ -95,7 +95,7 @@ func runReply(t *task, c *call) error {
 	if err != nil {
 		return err
 	}
-	if t.method == acp.AgentMethodSessionNew {
+	if t.message.Method == acp.AgentMethodSessionNew {
 		t.renamed(textOf(dig(result, []string{"sessionId"})))
 	}
 	return t.reply(c, "result", result)
@@ -121,9 +121,9 @@ func (t *task) reply(c *call, member string, value json.RawMessage) error {
 		return err
 	}
 	if id == nil {
-		id = orNull(t.id)
+		id = orNull(t.message.ID)
 	}
-	answers := sameID(id, t.id)
+	answers := sameID(id, t.message.ID)
 	if answers {
 		t.settle(true)
 	}

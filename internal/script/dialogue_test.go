@@ -268,6 +268,17 @@ var dialogues = []struct{ name, script, dialogue string }{
 		< stop 2 cancelled
 		< text b
 		< stop 3 end_turn`},
+	{"closing a session cancels its turn", "on session/close\non session/prompt\n text a\n wait forever", `
+		hello
+		> prompt 2 a
+		< text a
+		> {"jsonrpc":"2.0","id":3,"method":"session/close","params":{"sessionId":"other"}}
+		< {"jsonrpc":"2.0","id":3,"result":{}}
+		> {"jsonrpc":"2.0","id":4,"method":"session/close","params":{"sessionId":"session-1"}}
+		< *
+		< *
+		eof
+		ended 0`},
 	{"requests to the client", `
 		on session/prompt
 		  request fs/read_text_file {"sessionId":$session,"path":"$cwd/a"}

@@ -111,6 +111,19 @@ var exampleDialogues = []struct{ example, dialogue string }{
 		< stop 2 end_turn
 		< text  and
 		< text  more`},
+	{"o03-between-turns", `
+		hello
+		<< "name":"test"
+		> prompt 2 hi
+		< text an answer
+		< stop 2 end_turn
+		<< usage_update`},
+	{"t24-reads-again", `
+		hello
+		> prompt 2 hi
+		read-again
+		< text heard
+		< stop 2 end_turn`},
 	{"o04-foreign-session", `
 		hello
 		> prompt 2 hi
@@ -308,6 +321,12 @@ func TestBigExamples(t *testing.T) {
 		}
 		text := strings.Repeat("x", 128<<10)
 		p.converse("hello\n> prompt 2 " + text + "\n< text " + text + "\n< stop 2 end_turn")
+	})
+	t.Run("a prompt beyond the SDK's limit", func(t *testing.T) {
+		p := ownProcess(t, "on session/prompt\n text heard")
+		p.hello()
+		p.converse("> prompt 2 " + strings.Repeat("x", 10<<20))
+		p.converse("< text heard\n< stop 2 end_turn")
 	})
 	t.Run("t08-stderr-without-newline", func(t *testing.T) {
 		ownProcess(t, example(t, "t08-stderr-without-newline")).hello()

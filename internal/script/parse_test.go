@@ -193,6 +193,15 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, c := range s.start {
+			for name, v := range c.args {
+				if v.kind != jsonToken {
+					continue
+				}
+				got, err := v.json(func(string) json.RawMessage { return nil })
+				if err != nil || !json.Valid(got) || strings.Contains(string(got), "\n") {
+					t.Fatalf("%s of line %d is no JSON of one line: %q, %v", name, c.line, got, err)
+				}
+			}
 			if c.child == nil {
 				continue
 			}

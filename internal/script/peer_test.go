@@ -172,6 +172,7 @@ func (p *peer) hello() {
 //	<< TEXT          the next line contains this
 //	hello            initialize and session/new
 //	eof              close the agent's stdin
+//	read-again       make that file in the session's directory
 //	ended N          the output ends, and the exit status is this
 //
 // DIR stands for the session's directory, escapes in TEXT are Go's.
@@ -187,6 +188,10 @@ func (p *peer) converse(dialogue string) {
 			p.hello()
 		case line == "eof":
 			p.stdin.Close()
+		case line == "read-again":
+			if err := os.WriteFile(filepath.Join(p.dir, line), nil, 0o600); err != nil {
+				p.t.Fatal(err)
+			}
 		case verb == "ended":
 			p.ended(rest)
 		case verb == ">" && word == "prompt":

@@ -95,15 +95,14 @@ func (t *task) survives(name string) bool {
 }
 
 func runIgnore(t *task, c *call) error {
-	t.r.catch(t.text(c, "SIGNAL"), func() {})
-	return nil
+	return t.r.catch(t.text(c, "SIGNAL"), func() {})
 }
 
 // catchSignals catches what the script has sections or waits for, and returns what
 // undoes that.
 func (r *runner) catchSignals() (stop func()) {
 	for _, name := range r.script.signals {
-		r.catch(name, func() {
+		_ = r.catch(name, func() { // the parser knows the name
 			t := r.arrive(message{Method: "signal " + name})
 			if t != nil && r.perform(t) == nil {
 				r.exit(0)
@@ -115,10 +114,10 @@ func (r *runner) catchSignals() (stop func()) {
 
 // catch calls each for every signal of this name. Unlike [signal.Ignore] it is not
 // inherited by children.
-func (r *runner) catch(name string, each func()) {
+func (r *runner) catch(name string, each func()) error {
 	sig, err := signalByName(name)
 	if err != nil {
-		return // the parser has looked
+		return err
 	}
 	ch := make(chan os.Signal, 16)
 	signal.Notify(ch, sig)
@@ -136,6 +135,7 @@ func (r *runner) catch(name string, each func()) {
 			}
 		}
 	}()
+	return nil
 }
 
 func (r *runner) releaseSignals() {

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -144,13 +143,6 @@ func (r *runner) read() {
 	r.exit(0)
 }
 
-// message is as much of a frame as there is in any.
-type message struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
-}
-
 // receive takes one line of stdin.
 func (r *runner) receive(line []byte) {
 	r.mu.Lock()
@@ -163,8 +155,7 @@ func (r *runner) receive(line []byte) {
 		r.out.frame(line)
 		return
 	}
-	var m message
-	switch err := json.Unmarshal(line, &m); {
+	switch m, err := readMessage(line); {
 	case err != nil || m.Method == "" && m.ID == nil:
 		if t := r.arrive(message{Method: "garbage"}); t != nil {
 			go r.perform(t) // ends with the section or the agent
@@ -204,7 +195,7 @@ func (r *runner) requested(m message, line []byte) {
 	}
 	t.taken, t.result = make(chan struct{}), make(chan outcome, 1)
 	t.respond = t.respondSDK
-	t.written = r.out.expect(message{ID: t.id})
+	t.written = r.out.expect(message{ID: m.ID})
 	r.claim.Store(t)
 	r.toSDK(line)
 	taken := t.taken
@@ -226,7 +217,7 @@ func (r *runner) notified(m message) {
 	t := r.arrive(m)
 	var turns []*task
 	if m.Method == acp.AgentMethodSessionCancel {
-		turns = r.cancelled(sessionOf(m.Params))
+		turns = r.cancelled(m.session)
 	}
 	if t == nil {
 		r.interrupt(turns)
@@ -246,10 +237,9 @@ func (r *runner) arrive(m message) *task {
 	n := r.counts[m.Method]
 	r.signal()
 	r.mu.Unlock()
-	text := promptText(m)
-	sec := r.script.find(m.Method, n, text)
+	sec := r.script.find(m.Method, n, m.text)
 	if _, everyAgentHas := honest[m.Method]; sec == nil && isMethod(m.Method) && !everyAgentHas && m.Method != acp.AgentMethodSessionCancel {
-		sec = r.script.find("any", n, text)
+		sec = r.script.find("any", n, m.text)
 	}
 	if sec == nil {
 		return nil
@@ -271,10 +261,13 @@ func (r *runner) signal() {
 // serve follows the section of a request, and answers it if the section did not.
 func (r *runner) serve(t *task) {
 	switch err := r.perform(t); {
-	case errors.Is(err, errInterrupted) && t.method == acp.AgentMethodSessionPrompt:
+	case errors.Is(err, errInterrupted) && t.message.Method == acp.AgentMethodSessionPrompt:
 		t.lay(json.RawMessage(`{"stopReason":"cancelled"}`))
 		t.finish(nil)
 	case err == nil:
+		if t.message.Method == acp.AgentMethodSessionClose {
+			r.interrupt(r.cancelled(t.session.id))
+		}
 		t.finish(nil)
 	}
 	r.closeTurn(t)
@@ -291,24 +284,4 @@ func (r *runner) report(err error) error {
 		r.exit(1)
 	}
 	return err
-}
-
-// promptText is what a section's condition looks at: the prompt's text, else the
-// params as they are.
-func promptText(m message) string {
-	var p acp.PromptRequest
-	if m.Method != acp.AgentMethodSessionPrompt || json.Unmarshal(m.Params, &p) != nil {
-		return string(m.Params)
-	}
-	var b strings.Builder
-	for _, block := range p.Prompt {
-		if block.Text != nil {
-			b.WriteString(block.Text.Text)
-		}
-	}
-	return b.String()
-}
-
-func sessionOf(params json.RawMessage) string {
-	return textOf(dig(params, []string{"sessionId"}))
 }

@@ -25,10 +25,9 @@ type task struct {
 	session *session
 	turn    *turn
 
-	id     json.RawMessage // of the request; nil for anything else
-	method string
-	locals map[string]json.RawMessage // the variables of this task
-	fields json.RawMessage            // what "answer" lays over the honest result
+	message message                    // the request or notification that it is for
+	locals  map[string]json.RawMessage // the variables of this task
+	fields  json.RawMessage            // what "answer" lays over the honest result
 
 	// sheltered tasks go on although their turn is cancelled: they are in the branch
 	// that says what to do about it.
@@ -71,12 +70,8 @@ func (r *runner) newTask(sec *section) *task {
 // request makes t the task for a request or notification.
 func (t *task) request(m message) {
 	r := t.r
-	t.id, t.method = m.ID, m.Method
-	t.local("id", m.ID)
-	t.local("method", m.Method)
-	t.local("params", m.Params)
-	t.local("prompt", promptText(m))
-	id := sessionOf(m.Params)
+	t.message = m
+	id := m.session
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if m.Method == acp.AgentMethodSessionNew {
@@ -90,8 +85,8 @@ func (t *task) request(m message) {
 		t.session = &session{id: id}
 		r.sessions[id] = t.session
 	}
-	if cwd := textOf(dig(m.Params, []string{"cwd"})); cwd != "" {
-		t.session.cwd = cwd
+	if m.cwd != "" {
+		t.session.cwd = m.cwd
 	}
 	r.latest = t.session
 }
@@ -194,14 +189,14 @@ func (t *task) waitFor(ch <-chan struct{}) error {
 // finish answers the request: with err, or with what is honest for the method and
 // the fields that the script laid over it. A request is answered once.
 func (t *task) finish(err *acp.RequestError) {
-	if t.id == nil || !t.settle(true) {
+	if t.message.ID == nil || !t.settle(true) {
 		return
 	}
 	o := outcome{err: err}
 	if err == nil {
 		o.result, o.err = t.honestResult()
 	}
-	if o.err == nil && t.method == acp.AgentMethodSessionNew {
+	if o.err == nil && t.message.Method == acp.AgentMethodSessionNew {
 		t.renamed(textOf(dig(o.result, []string{"sessionId"})))
 	}
 	t.respond(o)
@@ -236,16 +231,16 @@ func (r *runner) await(written <-chan struct{}) {
 // respondRaw writes the response as the SDK would.
 func (t *task) respondRaw(o outcome) {
 	if o.err != nil {
-		t.r.out.frame(marshal(map[string]any{"jsonrpc": "2.0", "id": t.id, "error": o.err}))
+		t.r.out.frame(marshal(map[string]any{"jsonrpc": "2.0", "id": t.message.ID, "error": o.err}))
 		return
 	}
-	t.r.out.frame(marshal(map[string]any{"jsonrpc": "2.0", "id": t.id, "result": o.result}))
+	t.r.out.frame(marshal(map[string]any{"jsonrpc": "2.0", "id": t.message.ID, "result": o.result}))
 }
 
 // open notes a prompt's turn, in the order of the wire: a cancel that is read next
 // finds it.
 func (r *runner) open(t *task) {
-	if t.method != acp.AgentMethodSessionPrompt {
+	if t.message.Method != acp.AgentMethodSessionPrompt {
 		return
 	}
 	r.mu.Lock()

@@ -14,10 +14,10 @@ type variable struct {
 }
 
 var variables = map[string]variable{
-	"prompt":  {doc: "the text of the prompt"},
-	"id":      {doc: "the request's id, as JSON"},
-	"method":  {doc: "the request's method"},
-	"params":  {doc: "the request's params, as JSON; `$params.clientInfo.name` is a field"},
+	"prompt":  {doc: "the text of the prompt", get: func(t *task, _ []string) json.RawMessage { return quote(t.message.text) }},
+	"id":      {doc: "the request's id, as JSON", get: func(t *task, _ []string) json.RawMessage { return t.message.ID }},
+	"method":  {doc: "the request's method", get: func(t *task, _ []string) json.RawMessage { return quote(t.message.Method) }},
+	"params":  {doc: "the request's params, as JSON; `$params.clientInfo.name` is a field", get: func(t *task, path []string) json.RawMessage { return dig(t.message.Params, path) }},
 	"n":       {doc: "how often this method has come"},
 	"i":       {doc: "the count of the innermost repeat or burst"},
 	"option":  {doc: "the id of the option that was selected"},

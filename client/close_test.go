@@ -30,8 +30,11 @@ func TestRungs(t *testing.T) {
 		t.Run(string(tt.rung)+" "+tt.exit, func(t *testing.T) {
 			t.Parallel()
 			s := play(t, tt.src)
-			if tt.rung == client.RungTerm || tt.rung == client.RungKill {
-				s.opts.Graces = shortGraces
+			switch tt.rung {
+			case client.RungTerm:
+				s.opts.Graces = deafToEOF
+			case client.RungKill:
+				s.opts.Graces = deafToTerm
 			}
 			session := s.session()
 			var turn <-chan ended
@@ -63,7 +66,7 @@ func TestNoSessionCloseAfterSilence(t *testing.T) {
 		t.Parallel()
 		s := play(t, `on session/close
 			on session/prompt; text "up"; wait cancel; never reply`)
-		s.opts.Graces = shortGraces
+		s.opts.Graces = deafToCancel
 		session := s.session()
 		turn := s.ask(t.Context(), session, "go")
 		s.says("up")
@@ -76,7 +79,7 @@ func TestNoSessionCloseAfterSilence(t *testing.T) {
 		t.Parallel()
 		s := play(t, `on session/close
 			on session/prompt; text "up"; wait cancel; never reply`)
-		s.opts.Graces = shortGraces
+		s.opts.Graces = deafToCancel
 		session := s.session()
 		ctx, cancel := context.WithCancel(t.Context())
 		turn := s.ask(ctx, session, "go")
@@ -92,7 +95,7 @@ func TestNoSessionCloseAfterSilence(t *testing.T) {
 		s := play(t, `on session/close
 			on session/prompt 1; text "up"; wait cancel; never reply
 			on session/prompt 2; text "again"`)
-		s.opts.Graces = shortGraces
+		s.opts.Graces = deafToCancel
 		session := s.session()
 		turn := s.ask(t.Context(), session, "go")
 		s.says("up")
@@ -108,7 +111,7 @@ func TestNoSessionCloseAfterSilence(t *testing.T) {
 func TestSessionsCloseTogether(t *testing.T) {
 	s := play(t, `on session/close "session-2"; write hung; never reply
 		on session/close; append closed "$params.sessionId"`)
-	s.opts.Graces = shortGraces
+	s.opts.Graces = client.Graces{Close: 2 * time.Second, EOF: hang}
 	a := s.start()
 	for range 3 {
 		s.newSession(a, "")

@@ -171,10 +171,10 @@ func TestFaults(t *testing.T) {
 	t.Run("L7 deaf to EOF, deaf to SIGTERM", func(t *testing.T) {
 		t.Parallel()
 		s := play(t, `on eof; wait forever`)
-		s.opts.Graces = shortGraces
+		s.opts.Graces = deafToEOF
 		s.close(s.start(), client.RungTerm, "signal SIGTERM")
 		s = play(t, "ignore TERM\non eof; wait forever")
-		s.opts.Graces = shortGraces
+		s.opts.Graces = deafToTerm
 		s.close(s.start(), client.RungKill, "signal SIGKILL")
 	})
 
@@ -186,7 +186,7 @@ func TestFaults(t *testing.T) {
 				wait forever
 			end
 			never reply`)
-		s.opts.StartTimeout, s.opts.Graces = 4*time.Second, shortGraces
+		s.opts.StartTimeout, s.opts.Graces = 4*time.Second, deafToEOF
 		_, err := client.Start(t.Context(), s.command, &s.opts)
 		e := s.asError(err, client.KindStartupTimeout, client.StepInitialize)
 		has(t, e.Error(), "initialize", "4s")
@@ -240,7 +240,7 @@ func TestFaults(t *testing.T) {
 	t.Run("T21 closes stdout and lives on", func(t *testing.T) {
 		t.Parallel()
 		s := play(t, "on session/prompt; text \"so far\"; stdout close; wait forever\non eof; wait forever")
-		s.opts.Graces = shortGraces
+		s.opts.Graces = deafToEOF
 		_, err := s.prompt(s.session(), "go")
 		has(t, s.asError(err, client.KindTransport, client.StepPrompt).Error(), "closed its stdout", "lives on")
 		equal(t, "text", s.text(), "so far")
@@ -250,7 +250,7 @@ func TestFaults(t *testing.T) {
 	t.Run("T22 closes stdin and goes on answering", func(t *testing.T) {
 		t.Parallel()
 		s := play(t, `on session/prompt; stdin close; text "answer"`)
-		s.opts.Graces = shortGraces
+		s.opts.Graces = deafToEOF
 		s.completes(s.session(), "go", "end_turn")
 		equal(t, "text", s.text(), "answer")
 	})

@@ -116,8 +116,8 @@ func faultsPlatform(t *testing.T) {
 
 	t.Run("L17 stops itself", func(t *testing.T) {
 		t.Parallel()
-		s := play(t, `on session/prompt; text "up"; raise STOP`)
-		s.opts.Graces = shortGraces
+		s := play(t, `on session/prompt; text "up"; raise STOP; wait forever`)
+		s.opts.Graces = client.Graces{Cancel: 200 * time.Millisecond, EOF: 200 * time.Millisecond, Term: hang}
 		turn := s.ask(t.Context(), s.session(), "go")
 		s.until("it has stopped", func() bool {
 			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.agent.PID()))

@@ -42,7 +42,7 @@ func parityStart(t *testing.T) {
 			t.Run(string(tt.step), func(t *testing.T) {
 				t.Parallel()
 				s := play(t, fmt.Sprintf(`on %s; write pid "$pid"; stderr "waiting for a login\n"; never reply`, tt.step))
-				s.opts.StartTimeout, s.opts.Graces = tt.timeout, shortGraces
+				s.opts.StartTimeout, s.opts.Graces = tt.timeout, deafToEOF
 				a, err := client.Start(t.Context(), s.command, &s.opts)
 				if err == nil {
 					_, err = a.NewSession(t.Context(), nil)
@@ -222,7 +222,7 @@ func parityEnd(t *testing.T) {
 				reply {"sessionId":"s1"}
 				stdin close
 				wait forever`)
-			s.opts.Graces = shortGraces
+			s.opts.Graces = deafToEOF
 			session := s.session()
 			// Written until the pipe is full: that stdin is closed shows for certain.
 			answer, err := s.prompt(session, "a long prompt "+strings.Repeat("x", 1<<20))
@@ -237,7 +237,7 @@ func parityEnd(t *testing.T) {
 				text "the answer"
 				stop end_turn
 				wait forever`)
-			s.opts.Graces = shortGraces
+			s.opts.Graces = deafToEOF
 			s.completes(s.session(), "go", "end_turn")
 			equal(t, "text", s.text(), "the answer")
 		})
@@ -247,7 +247,8 @@ func parityEnd(t *testing.T) {
 				stdin close
 				text "so far"
 				wait forever`)
-			s.opts.Graces = shortGraces
+			s.opts.Graces = deafToEOF
+			s.opts.Graces.Cancel = 400 * time.Millisecond
 			session := s.session()
 			turn := s.ask(t.Context(), session, "go")
 			s.says("so far")
@@ -268,7 +269,7 @@ func parityEnd(t *testing.T) {
 				stdout close
 				write torn
 				wait forever`)
-			s.opts.Graces = shortGraces
+			s.opts.Graces = deafToEOF
 			session := s.session()
 			s.completes(session, "go", "end_turn")
 			s.until("torn", func() bool { return s.exists("torn") })
@@ -291,13 +292,13 @@ func parityEnd(t *testing.T) {
 			on signal TERM
 				append rungs term
 				wait forever`)
-		s.opts.Graces = shortGraces
+		s.opts.Graces = client.Graces{EOF: time.Second, Term: time.Second}
 		session := s.session()
 		turn := s.ask(t.Context(), session, "go")
 		s.says("busy")
 		begin := time.Now()
 		s.close(s.agent, client.RungKill, "signal SIGKILL")
-		if took := time.Since(begin); took < shortGraces.EOF+shortGraces.Term {
+		if took := time.Since(begin); took < s.opts.Graces.EOF+s.opts.Graces.Term {
 			t.Errorf("it took %v, less than its graces", took)
 		}
 		equal(t, "rungs", s.file("rungs"), "cancel\nclose of session-1\neof\nterm\n")
@@ -473,7 +474,7 @@ func parityProtocol(t *testing.T) {
 		t.Run("a timeout", func(t *testing.T) {
 			t.Parallel()
 			s := play(t, `on session/prompt; text "up"; wait cancel; wait forever`)
-			s.opts.Graces = shortGraces
+			s.opts.Graces = deafToCancel
 			session := s.session()
 			ctx := &lateContext{make(chan struct{})}
 			turn := s.ask(ctx, session, "go")

@@ -27,12 +27,14 @@ import (
 // hang bounds whatever is waited for; reaching it means that it will not come.
 const hang = 20 * time.Second
 
-// shortGraces are for agents that do not go by themselves. Those that do are given
-// the default ones: they cost them nothing, and a slow machine does not matter.
-var shortGraces = client.Graces{
-	Cancel: 400 * time.Millisecond, Close: 200 * time.Millisecond,
-	EOF: 200 * time.Millisecond, Term: 200 * time.Millisecond, Kill: hang,
-}
+// Graces for agents that do not do what they are asked to. They are short only for what
+// the agent is deaf to: what it does hear costs none of the wait, and the machine may be
+// slow.
+var (
+	deafToCancel = client.Graces{Cancel: 400 * time.Millisecond, EOF: hang, Term: hang, Kill: hang}
+	deafToEOF    = client.Graces{EOF: 200 * time.Millisecond, Term: hang, Kill: hang}
+	deafToTerm   = client.Graces{EOF: 200 * time.Millisecond, Term: 200 * time.Millisecond, Kill: hang}
+)
 
 // scene is a scripted agent, the directory that it works in, and what it reads.
 type scene struct {

@@ -131,7 +131,7 @@ func TestStartFails(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := play(t, "set big x size=100KB\n"+tt.src)
-			s.opts.Graces, s.opts.MaxMessageBytes = shortGraces, 1<<16
+			s.opts.Graces, s.opts.MaxMessageBytes = deafToEOF, 1<<16
 			e := s.fails(t.Context(), tt.kind, tt.step)
 			has(t, e.Error(), append(tt.says, string(tt.step)+": ")...)
 			if strings.Contains(e.Error(), "\n") {

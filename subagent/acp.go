@@ -114,12 +114,27 @@ func (p *acpProvider) clientOptions(r *run) *client.Options {
 	}
 	if r != nil {
 		o.RunID = r.id
+		o.Permission = duringTurn(p.opts.Permission, r.collect)
 		o.ObservePermission = r.collect.permission
 		o.OnPermission = r.permission
 		o.Observe = r.collect.update
 		o.Update = func(_ context.Context, u client.Update) { r.update(u) }
 	}
 	return o
+}
+
+// duringTurn puts requests to policy as long as the turn lasts. A run has one: what is
+// asked after it is nobody's wish any more, and nobody would see it allowed.
+func duringTurn(policy permission.Policy, c *collector) permission.Policy {
+	if policy == nil {
+		policy = permission.Reject()
+	}
+	return permission.PolicyFunc(func(ctx context.Context, req permission.Request) permission.Decision {
+		if c.turnOver() {
+			return permission.Decision{Rule: "the turn is over"}
+		}
+		return policy.Decide(ctx, req)
+	})
 }
 
 func (p *acpProvider) Name() string { return p.name }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -23,7 +22,7 @@ type acpRun struct {
 func (a *acpRun) open(base *Result) error {
 	info := a.agent.Info()
 	base.ProtocolVersion = &info.ProtocolVersion
-	base.Agent.Name, base.Agent.Version = nonEmpty(info.Name), nonEmpty(info.Version)
+	base.Agent.Name, base.Agent.Version = nonEmpty(a.redact(info.Name)), nonEmpty(a.redact(info.Version))
 	path := a.agent.Path()
 	base.Agent.Command, base.Agent.Path = a.agent.Command(), &path
 	base.WithheldEnv = append(base.WithheldEnv, a.agent.WithheldEnv()...)
@@ -44,7 +43,8 @@ func (a *acpRun) open(base *Result) error {
 	a.session = session
 	id := string(session.ID())
 	base.SessionID = &id
-	base.Model, base.Mode = a.collect.modelAndMode()
+	model, mode := a.collect.modelAndMode()
+	base.Model, base.Mode = redactPtr(model, a.redact), redactPtr(mode, a.redact)
 	return nil
 }
 
@@ -78,10 +78,7 @@ func (a *acpRun) prompt(ctx context.Context) (client.Answer, error) {
 		defer stop()
 		// Ends with the prompt, at the latest when stop is called.
 		go watchIdle(watch, limit, a.activity, func() {
-			a.cancel(&Error{
-				Kind: client.KindIdleTimeout, Step: client.StepPrompt,
-				Message: fmt.Sprintf("nothing came from the agent for %v", limit),
-			})
+			a.cancel(&idleError{limit})
 		})
 	}
 	return a.session.Prompt(ctx, a.req.Prompt, &client.PromptOptions{OnReply: func() {
@@ -117,15 +114,15 @@ func (a *acpRun) look(res *Result) {
 	res.StderrTail, res.StderrTruncated = a.agent.Stderr()
 	noise := a.agent.Noise()
 	res.Noise = Noise{Lines: int(noise.Lines), First: append([]string{}, noise.First...)}
+	res.Counts.Dropped += int(a.agent.Conn().Stats().DroppedUpdates)
 }
 
 // close shuts the agent down and adds what is known only then.
 func (a *acpRun) close(final *Result) {
 	report := a.agent.Close()
 	final.Exit = &report.Exit
-	a.look(final)
 	a.collect.fillLate(final)
-	final.Counts.Dropped += int(a.agent.Conn().Stats().DroppedUpdates)
+	a.look(final)
 	if len(report.Unsure) > 0 {
 		final.Warnings = append(final.Warnings, a.redact("may have been left behind: "+strings.Join(report.Unsure, "; ")))
 	}

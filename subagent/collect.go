@@ -355,16 +355,14 @@ func (c *collector) fill(res *Result, cancelled bool, redact func(string) string
 	res.ToolCalls = slices.Clone(c.calls)
 	for i := range res.ToolCalls {
 		call := &res.ToolCalls[i]
-		if call.Title != nil {
-			title := redact(*call.Title)
-			call.Title = &title
-		}
+		call.Title, call.Kind = redactPtr(call.Title, redact), redactPtr(call.Kind, redact)
 		if open(call.Status) {
 			call.Status = "unknown"
 			if cancelled {
 				call.Status = "cancelled"
 			}
 		}
+		call.Status = redact(call.Status)
 	}
 	if res.ToolCalls == nil {
 		res.ToolCalls = []ToolCall{}
@@ -373,12 +371,15 @@ func (c *collector) fill(res *Result, cancelled bool, redact func(string) string
 	if c.cardsFull {
 		res.Warnings = append(res.Warnings, "the agent made more tool calls or permission requests than are kept")
 	}
-	res.Plan, res.Usage = c.plan, c.usage
+	res.Plan, res.Usage = slices.Clone(c.plan), c.usage
+	for i, e := range res.Plan {
+		res.Plan[i] = PlanEntry{Content: redact(e.Content), Priority: redact(e.Priority), Status: redact(e.Status)}
+	}
 	if c.model != nil {
-		res.Model = c.model
+		res.Model = redactPtr(c.model, redact)
 	}
 	if c.mode != nil {
-		res.Mode = c.mode
+		res.Mode = redactPtr(c.mode, redact)
 	}
 	res.Counts = c.counts
 }
@@ -389,9 +390,20 @@ func (c *collector) fillLate(res *Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	res.Counts = c.counts
+	if late := c.records[min(len(res.Permissions), len(c.records)):]; len(late) > 0 {
+		res.Permissions = append(slices.Clone(res.Permissions), late...)
+		res.Warnings = append(res.Warnings, "the agent asked for permission after it had ended the turn")
+	}
 	if c.lateText {
 		res.Warnings = append(res.Warnings, "the agent sent text after it had ended the turn; it is not in the output")
 	}
+}
+
+// turnOver reports whether the turn has ended.
+func (c *collector) turnOver() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.over
 }
 
 // chunkText returns the text of a message chunk; other content adds none.

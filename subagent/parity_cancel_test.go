@@ -3,6 +3,7 @@ package subagent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -185,4 +186,28 @@ func parityCancel(t *testing.T) {
 		equal(t, "stop reason", *res.StopReason, "cancelled")
 		has(t, res.Output, "1 2 3 ")
 	})
+}
+
+// A cancel's cause may be the error, or the deadline, of another run: this one was
+// cancelled, and no more.
+func TestCancelWithTheCauseOfAnother(t *testing.T) {
+	other := &subagent.Error{Kind: client.KindExit, Step: client.StepPrompt, Message: "another agent crashed"}
+	for name, cause := range map[string]error{
+		"error":    fmt.Errorf("the group: %w", other),
+		"timeout":  fmt.Errorf("another run: %w", context.DeadlineExceeded),
+		"the same": other,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := play(t, "on session/prompt\n  text ready\n  wait cancel\n  stop cancelled\n", nil)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			run := s.start(ctx)
+			for range run.Updates() {
+				cancel(cause)
+			}
+			ended(t, outcome(t, run), stopreason.Aborted, "")
+			ended(t, closed(t, run), stopreason.Aborted, "")
+		})
+	}
 }

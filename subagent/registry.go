@@ -105,5 +105,9 @@ func start(ctx context.Context, p Provider, req Request) (Run, error) {
 	if err := notDone(ctx, p); err != nil {
 		return nil, err
 	}
-	return p.Start(ctx, req)
+	run, err := p.Start(ctx, req)
+	if err != nil {
+		return nil, named(p, startError(ctx, err))
+	}
+	return run, nil
 }

@@ -15,8 +15,9 @@ const SchemaVersion = 1
 
 // Result is what came of a run. Its JSON is a contract: what does not apply is null
 // or empty, never left out, and a reader ignores what it does not know. Output,
-// Messages and the updates are the agent's own words; everything else an agent wrote
-// is redacted.
+// Messages and the updates are the agent's own words, and ids have to match what it
+// said: they stand as they came. In everything else an agent wrote, secrets of its
+// environment are replaced.
 type Result struct {
 	SchemaVersion int `json:"schemaVersion"`
 	// RunID is unique in the process that started the run; SessionID is the agent's,

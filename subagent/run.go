@@ -146,11 +146,11 @@ func (r *run) turn() (end turnEnd) {
 // settle makes the outcome.
 func (r *run) settle(end turnEnd) *Result {
 	res := r.base
+	r.collect.fill(&res, end.cancelled, r.redact)
 	if r.driver.look != nil {
 		r.driver.look(&res)
 	}
-	r.collect.fill(&res, end.cancelled, r.redact)
-	res.StopReason, res.Meta = end.stopReason, end.meta
+	res.StopReason, res.Meta = redactPtr(end.stopReason, r.redact), redactMeta(end.meta, r.redact)
 	res.Usage = mergeUsage(end.usage, res.Usage)
 	res.Error = end.err
 	res.Stop = r.stop(&end, &res)
@@ -171,10 +171,7 @@ func (r *run) stop(end *turnEnd, res *Result) stopreason.Outcome {
 	if end.cancelled {
 		// We ended the turn. Which clock it was is the error; a plain cancel is none,
 		// and neither is what the agent then made of it.
-		res.Error = nil
-		if cause := r.abortCause(); cause != nil {
-			res.Error = cause
-		}
+		res.Error = r.abortCause()
 		return stopreason.Aborted
 	}
 	if res.Error != nil {
@@ -199,13 +196,19 @@ func (r *run) stop(end *turnEnd, res *Result) stopreason.Outcome {
 	return o
 }
 
+// idleError is the cause with which the idle clock ends a turn.
+type idleError struct{ limit time.Duration }
+
+func (e *idleError) Error() string { return fmt.Sprintf("nothing came from the agent for %v", e.limit) }
+
 // abortCause returns the error of a turn that a clock ended, nil for a plain cancel.
+// Only a clock of this run counts: the cause that a caller cancels with may be the
+// error, or the deadline, of another run.
 func (r *run) abortCause() *Error {
-	cause := context.Cause(r.ctx)
-	if e, ok := errors.AsType[*Error](cause); ok {
-		return e
+	if idle, ok := context.Cause(r.ctx).(*idleError); ok {
+		return &Error{Kind: client.KindIdleTimeout, Step: client.StepPrompt, Message: idle.Error(), Err: idle}
 	}
-	if errors.Is(r.ctx.Err(), context.DeadlineExceeded) || errors.Is(cause, context.DeadlineExceeded) {
+	if errors.Is(r.ctx.Err(), context.DeadlineExceeded) {
 		return &Error{Kind: client.KindTimeout, Step: client.StepPrompt, Message: "the caller's deadline passed", Err: contextError(r.ctx)}
 	}
 	return nil
@@ -273,7 +276,7 @@ func (r *run) Wait(ctx context.Context) (*Result, error) {
 	case <-r.done:
 		return r.outcome, nil
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return nil, contextError(ctx)
 	}
 }
 

@@ -18,9 +18,14 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/errand-acp/errand/internal/script"
 )
 
-func main() { os.Exit(execute(os.Args[1:], standardConsole())) }
+func main() {
+	script.Hook() // a process that a demo script spawned
+	os.Exit(execute(os.Args[1:], standardConsole()))
+}
 
 // console is where the program reads and writes, and what is known of it.
 type console struct {

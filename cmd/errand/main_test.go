@@ -23,9 +23,8 @@ import (
 const asErrand = "ERRAND_TEST_AS_ERRAND"
 
 func TestMain(m *testing.M) {
-	script.Hook() // re-executed as a scripted agent, this does not return
 	if os.Getenv(asErrand) != "" {
-		main()
+		main() // also what it spawns as a scripted agent
 	}
 	leak.Main(m)
 }

@@ -157,3 +157,20 @@ on session/prompt
 		t.Errorf("withheld %q, want %q", res.WithheldEnv, want)
 	}
 }
+
+// A demo script has the whole language, processes that it spawns included.
+func TestDemoSpawns(t *testing.T) {
+	p := newProgram(t)
+	script := filepath.Join(p.Dir, "spawn.script")
+	if err := os.WriteFile(script, []byte("on session/prompt\n  spawn\n    write spawned\n  end\n  wait children\n  text done\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := p.run("run", "--quiet", "hi", "--", self, "demo", script)
+	if _, err := os.Stat(filepath.Join(p.Dir, "spawned")); o.status != 0 || err != nil {
+		t.Errorf("%+v: %v", o, err)
+	}
+}

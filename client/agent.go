@@ -41,6 +41,8 @@ type launch struct {
 	redact   *redact.Redactor
 	command  []string // path and arguments, redacted
 	withheld []string
+	exposed  []string // names of secrets that were passed on with the rest
+	missing  []string // Options.Hints, if the child got none of them
 }
 
 // Info is what the agent said of itself.
@@ -66,6 +68,10 @@ func (a *Agent) Dir() string { return a.dir }
 // WithheldEnv names the variables of this process that were held back from the
 // agent, sorted.
 func (a *Agent) WithheldEnv() []string { return slices.Clone(a.withheld) }
+
+// ExposedEnv names the variables of this process that look like credentials and were
+// passed on to the agent all the same, because Command.Inherit says so. It is sorted.
+func (a *Agent) ExposedEnv() []string { return slices.Clone(a.exposed) }
 
 // Exited is closed when the process has ended, by itself or otherwise.
 func (a *Agent) Exited() <-chan struct{} { return a.proc.Exited() }

@@ -75,8 +75,12 @@ type Error struct {
 	// WithheldEnv names the variables that were held back from the process. Where
 	// one of them may be what the agent misses, the text of the error lists them.
 	WithheldEnv []string
-	// Command is the program and its arguments, redacted.
+	// MissingEnv is Options.Hints where the process got none of them.
+	MissingEnv []string
+	// Command is the program and its arguments, redacted; Path is the file that ran,
+	// empty where none was found.
 	Command []string
+	Path    string
 	// Err is the cause; nil where there is none to wrap.
 	Err error
 }
@@ -107,6 +111,9 @@ func (e *Error) Detail() string {
 	case KindExit, KindAuthRequired, KindAgent, KindStartupTimeout:
 		if len(e.WithheldEnv) > 0 {
 			fmt.Fprintf(&b, "; held back from its environment: %s", list(e.WithheldEnv))
+		}
+		if len(e.MissingEnv) > 0 && (e.Step != StepPrompt || e.Kind == KindAuthRequired) {
+			fmt.Fprintf(&b, "; it is known to use %s and was given none of them", strings.Join(e.MissingEnv, " or "))
 		}
 	}
 	return b.String()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/coder/acp-go-sdk"
@@ -31,7 +32,8 @@ func (a *Agent) failure(ctx context.Context, step Step, err error) *Error {
 func (a *Agent) describe(e *Error) {
 	e.StderrTail, e.StderrTruncated = a.proc.StderrTail()
 	e.Noise = a.Noise()
-	e.WithheldEnv, e.Command = a.WithheldEnv(), a.Command()
+	e.WithheldEnv, e.MissingEnv = a.WithheldEnv(), slices.Clone(a.missing)
+	e.Command, e.Path = a.Command(), a.Path()
 }
 
 // classify gives the error of a call its kind.

@@ -60,6 +60,10 @@ type Options struct {
 	MaxMessageBytes int
 	MaxQueueBytes   int
 
+	// Hints names variables that the agent is known to want one of. Where it got none of
+	// them and may have failed for that, the error says so.
+	Hints []string
+
 	// RunID marks the processes of this agent, so that the sweep knows them; empty
 	// means a fresh one. It must not hold a colon.
 	RunID string

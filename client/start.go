@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coder/acp-go-sdk"
@@ -87,6 +88,15 @@ func prepare(c Command, o *Options) (*launch, error) {
 	ambient := os.Environ()
 	environ, report := envscrub.Scrub(ambient, policy)
 	l := &launch{opts: *o, dir: dir, withheld: report.Withheld(), redact: redact.New(envscrub.Secrets(ambient, policy))}
+	for _, f := range report.Exposed {
+		l.exposed = append(l.exposed, f.Name)
+	}
+	if !slices.ContainsFunc(environ, func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(o.Hints, name)
+	}) {
+		l.missing = slices.Clone(o.Hints)
+	}
 	l.opts.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
 	l.opts.Graces = o.Graces.withDefaults()
 	for _, word := range slices.Concat([]string{c.Path}, c.Args) {
@@ -129,6 +139,9 @@ func (l *launch) notSpawned(ctx context.Context, err error) *Error {
 	e := &Error{
 		Kind: KindSpawn, Step: StepSpawn, Message: l.redact.String(err.Error()), Err: err,
 		Command: slices.Clone(l.command), WithheldEnv: slices.Clone(l.withheld),
+	}
+	if e.Message != err.Error() {
+		e.Err = errors.New(e.Message) // the cause holds a secret, as a part of a path
 	}
 	bad, ok := errors.AsType[*proc.Error](err)
 	switch {

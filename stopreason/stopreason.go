@@ -46,12 +46,6 @@ func Of(reason string) Outcome {
 	return Error
 }
 
-// Known reports whether reason is one of the protocol's stop reasons.
-func Known(reason string) bool {
-	_, ok := outcomes[reason]
-	return ok
-}
-
 // Success reports whether the run did what it was asked to: only Completed is. The
 // zero Outcome is not.
 func (o Outcome) Success() bool { return o == Completed }

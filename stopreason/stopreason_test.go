@@ -20,27 +20,23 @@ func TestOf(t *testing.T) {
 	tests := []struct {
 		reason string
 		want   stopreason.Outcome
-		known  bool
 	}{
-		{"end_turn", stopreason.Completed, true},
-		{"max_tokens", stopreason.MaxTokens, true},
-		{"refusal", stopreason.Refusal, true},
-		{"cancelled", stopreason.Aborted, true},
-		{"max_turn_requests", stopreason.Error, true},
-		{"", stopreason.Error, false},
-		{"error", stopreason.Error, false},
-		{"completed", stopreason.Error, false}, // an outcome's name is no stop reason
-		{"END_TURN", stopreason.Error, false},
-		{" end_turn", stopreason.Error, false},
-		{"end_turn\x00", stopreason.Error, false},
-		{strings.Repeat("x", 1<<16), stopreason.Error, false},
+		{"end_turn", stopreason.Completed},
+		{"max_tokens", stopreason.MaxTokens},
+		{"refusal", stopreason.Refusal},
+		{"cancelled", stopreason.Aborted},
+		{"max_turn_requests", stopreason.Error},
+		{"", stopreason.Error},
+		{"error", stopreason.Error},
+		{"completed", stopreason.Error}, // an outcome's name is no stop reason
+		{"END_TURN", stopreason.Error},
+		{" end_turn", stopreason.Error},
+		{"end_turn\x00", stopreason.Error},
+		{strings.Repeat("x", 1<<16), stopreason.Error},
 	}
 	for _, tt := range tests {
 		if got := stopreason.Of(tt.reason); got != tt.want {
 			t.Errorf("Of(%.20q) = %q, want %q", tt.reason, got, tt.want)
-		}
-		if got := stopreason.Known(tt.reason); got != tt.known {
-			t.Errorf("Known(%.20q) = %v, want %v", tt.reason, got, tt.known)
 		}
 	}
 }
@@ -56,14 +52,12 @@ func TestSuccessIsCompletedOnly(t *testing.T) {
 	}
 }
 
-// The SDK's list is the protocol's: a reason it knows and we do not would be taken
-// for an error.
+// The SDK's list is the protocol's: of the reasons it knows only one is an error.
 func TestKnowsTheSDKsReasons(t *testing.T) {
 	for _, r := range []acp.StopReason{
-		acp.StopReasonEndTurn, acp.StopReasonMaxTokens, acp.StopReasonMaxTurnRequests,
-		acp.StopReasonRefusal, acp.StopReasonCancelled,
+		acp.StopReasonEndTurn, acp.StopReasonMaxTokens, acp.StopReasonRefusal, acp.StopReasonCancelled,
 	} {
-		if !stopreason.Known(string(r)) {
+		if stopreason.Of(string(r)) == stopreason.Error {
 			t.Errorf("stop reason %q of the SDK is not known", r)
 		}
 	}

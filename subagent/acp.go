@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/errand-acp/errand/client"
@@ -50,8 +49,8 @@ type ACPOptions struct {
 	MaxOutput int
 	// MaxMessageBytes bounds one message of the agent; 0 means 64 MiB.
 	MaxMessageBytes int
-	// Hints names variables that the agent is known to want. Where one of them was
-	// held back, or is not set at all, the error of a failed run says so.
+	// Hints names variables that the agent is known to want one of. Where it got none of
+	// them and may have failed for that, the error says so.
 	Hints []string
 	// Logger is told of frames, never of their contents; nil means silence.
 	Logger *slog.Logger
@@ -110,7 +109,7 @@ func (p *acpProvider) clientOptions(r *run) *client.Options {
 	o := &client.Options{
 		StartTimeout: p.opts.StartTimeout, Graces: p.opts.Graces, Sweep: p.opts.Sweep, Kill: p.opts.Kill,
 		Permission: p.opts.Permission, Stderr: p.opts.Stderr, StderrTail: p.opts.StderrTail,
-		MaxMessageBytes: p.opts.MaxMessageBytes, Logger: p.opts.Logger,
+		MaxMessageBytes: p.opts.MaxMessageBytes, Hints: p.opts.Hints, Logger: p.opts.Logger,
 	}
 	if r != nil {
 		o.RunID = r.id
@@ -175,7 +174,6 @@ func (p *acpProvider) Start(ctx context.Context, req Request) (Run, error) {
 func (p *acpProvider) notStarted(r *run, partial Result, err error) error {
 	r.cancel(errClosed)
 	e := named(p, err)
-	p.hint(e)
 	e.Retryable = retryable(e.Kind)
 	partial.Stop = stopreason.Error
 	if e.Kind == client.KindCancelled || e.Kind == client.KindTimeout {
@@ -190,22 +188,4 @@ func (p *acpProvider) notStarted(r *run, partial Result, err error) error {
 	partial.Timing.TotalMs = partial.Timing.StartMs
 	e.Partial = &partial
 	return e
-}
-
-// hint adds to e which variables the agent is known to want, if it was given none of
-// them and that may be the reason.
-func (p *acpProvider) hint(e *Error) {
-	switch e.Kind {
-	case client.KindExit, client.KindAuthRequired, client.KindAgent:
-	default:
-		return
-	}
-	for _, entry := range p.cmd.Env {
-		if name, _, _ := strings.Cut(entry, "="); slices.Contains(p.opts.Hints, name) {
-			return
-		}
-	}
-	if len(p.opts.Hints) > 0 {
-		e.Message += "; this agent is known to use " + strings.Join(p.opts.Hints, " or ") + ", which was not set for it explicitly"
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/envscrub"
 )
 
 // acpRun is what an ACP run has beside its run: the agent and its session.
@@ -26,6 +27,10 @@ func (a *acpRun) open(base *Result) error {
 	path := a.agent.Path()
 	base.Agent.Command, base.Agent.Path = a.agent.Command(), &path
 	base.WithheldEnv = append(base.WithheldEnv, a.agent.WithheldEnv()...)
+
+	if exposed := a.agent.ExposedEnv(); a.provider.cmd.Inherit.Mode == envscrub.None && len(exposed) > 0 {
+		a.warn("the environment is passed on as it is, with what looks like credentials in it: " + strings.Join(exposed, ", "))
+	}
 
 	// A block that the agent does not take is refused before there is a session.
 	if err := a.agent.CheckPrompt(a.req.Prompt); err != nil {
@@ -64,7 +69,6 @@ func (a *acpRun) turn(ctx context.Context) turnEnd {
 			// The prompt was taken back before any of it had left.
 			end.cancelled = true
 		}
-		a.provider.hint(end.err)
 		end.err.Retryable = !answer.Sent && retryable(end.err.Kind)
 	}
 	return end
@@ -145,7 +149,7 @@ func (r *Result) fillFailed(err error) {
 	r.Exit, r.StderrTail, r.StderrTruncated = e.Exit, e.StderrTail, e.StderrTruncated
 	r.Noise = Noise{Lines: int(e.Noise.Lines), First: append([]string{}, e.Noise.First...)}
 	r.WithheldEnv = append([]string{}, e.WithheldEnv...)
-	r.Agent.Command = append([]string{}, e.Command...)
+	r.Agent.Command, r.Agent.Path = append([]string{}, e.Command...), nonEmpty(e.Path)
 }
 
 // retryable reports whether a start that failed like this could go better next

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/permission"
 )
 
@@ -43,14 +44,14 @@ type Event struct {
 
 // Start is what is known of a run when its session exists.
 type Start struct {
-	Provider        string            `json:"provider"`
-	SessionID       *string           `json:"sessionId"`
-	Dir             string            `json:"dir"`
-	Labels          map[string]string `json:"labels"`
-	ProtocolVersion *int              `json:"protocolVersion"`
-	Client          Implementation    `json:"client"`
-	Agent           Agent             `json:"agent"`
-	Model           *string           `json:"model"`
-	Mode            *string           `json:"mode"`
-	WithheldEnv     []string          `json:"withheldEnv"`
+	Provider        string                `json:"provider"`
+	SessionID       *string               `json:"sessionId"`
+	Dir             string                `json:"dir"`
+	Labels          map[string]string     `json:"labels"`
+	ProtocolVersion *int                  `json:"protocolVersion"`
+	Client          client.Implementation `json:"client"`
+	Agent           Agent                 `json:"agent"`
+	Model           *string               `json:"model"`
+	Mode            *string               `json:"mode"`
+	WithheldEnv     []string              `json:"withheldEnv"`
 }

@@ -115,7 +115,7 @@ func fullResult() subagent.Result {
 	return subagent.Result{
 		SchemaVersion: subagent.SchemaVersion, RunID: "run-1", Provider: "p", SessionID: ptr("s"), Dir: "/work",
 		StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), Labels: map[string]string{"a": "b"}, Meta: map[string]any{"m": 1.0},
-		ProtocolVersion: ptr(1), Client: subagent.Implementation{Name: "c", Version: "1"},
+		ProtocolVersion: ptr(1), Client: client.Implementation{Name: "c", Version: "1"},
 		Agent: subagent.Agent{Name: ptr("a"), Version: ptr("2"), Command: []string{"a", "acp"}, Path: ptr("/bin/a")},
 		Model: ptr("m"), Mode: ptr("plan"), Stop: stopreason.Error, StopReason: ptr("banana"),
 		Output: "out", Messages: []subagent.Message{{ID: ptr("1"), Text: "out"}}, Truncated: true, Empty: true, Structured: json.RawMessage(`{"a":1}`),

@@ -328,7 +328,7 @@ func parityOutcome(t *testing.T) {
 		for _, got := range []struct {
 			of       string
 			protocol *int
-			client   subagent.Implementation
+			client   client.Implementation
 			agent    subagent.Agent
 			model    *string
 			mode     *string
@@ -350,7 +350,7 @@ func parityOutcome(t *testing.T) {
 				deref(got.model), deref(got.mode), got.labels, deref(got.session))
 			equal(t, got.of, is, want)
 		}
-		var told struct{ ClientInfo subagent.Implementation }
+		var told struct{ ClientInfo client.Implementation }
 		if err := json.Unmarshal([]byte(s.params("initialize")), &told); err != nil {
 			t.Fatal(err)
 		}

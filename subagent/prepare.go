@@ -69,7 +69,7 @@ func (r *run) newResult(dir string) Result {
 	return Result{
 		SchemaVersion: SchemaVersion,
 		RunID:         r.id, Provider: r.provider, Dir: dir, StartedAt: r.started, Labels: labels,
-		Client:   Implementation(client.Self()),
+		Client:   client.Self(),
 		Agent:    Agent{Command: []string{}},
 		Messages: []Message{}, ToolCalls: []ToolCall{}, Permissions: []permission.Record{},
 		Noise: Noise{First: []string{}}, WithheldEnv: []string{}, Warnings: []string{},

@@ -31,7 +31,7 @@ type Run interface {
 	ID() string
 	// Updates yields the session's updates as they come and ends when the turn has
 	// ended; breaking out of it discards the rest. A slow reader slows the agent
-	// and loses nothing. Until it is called for the first time up to 8 MiB are kept,
+	// and loses nothing, unless the run is cancelled. Until it is called for the first time up to 8 MiB are kept,
 	// the newest ones. It is for one reader at a time.
 	Updates() iter.Seq[client.Update]
 	// Done is closed when the outcome has settled, which is when the turn ends.

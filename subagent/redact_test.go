@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/errand-acp/errand/envscrub"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
@@ -91,4 +92,21 @@ on session/prompt
 		t.Errorf("permissions %+v, want the one of c9, cancelled", res.Permissions)
 	}
 	has(t, strings.Join(res.Warnings, "\n"), "after it had ended the turn")
+}
+
+// An environment that is passed on unscrubbed is loud: the result names what looks like
+// a credential in it, and no value.
+func TestUnscrubbedEnvironment(t *testing.T) {
+	const secret = "not-for-everybody"
+	t.Setenv("ERRAND_TEST_TOKEN", secret)
+	cmd := command(t, `on session/prompt; text "$env.ERRAND_TEST_TOKEN"`)
+	cmd.Inherit.Mode = envscrub.None
+	s := &scene{TB: t, dir: canonical(t, t.TempDir()), provider: provider(t, cmd, nil)}
+	res := s.run("go")
+	equal(t, "output", res.Output, secret)
+	warnings := strings.Join(res.Warnings, "\n")
+	has(t, warnings, "ERRAND_TEST_TOKEN")
+	if strings.Contains(warnings, secret) {
+		t.Errorf("a warning holds the value: %s", warnings)
+	}
 }

@@ -46,8 +46,9 @@ type Request struct {
 	// Events, if set, is told what happens, one event at a time and in order: a
 	// start, what comes in between, an end. A start that fails has no events. It is
 	// called from the run's own goroutines; being slow slows the agent and loses
-	// nothing, and a panic is contained and becomes a warning. It must not call the
-	// run's Close, which waits for it.
+	// nothing, unless the run is cancelled: what has not been told then may not be. A
+	// panic is contained and becomes a warning. It must wait neither for the run's end
+	// nor for its Close, which wait for it.
 	Events func(Event) `json:"-"`
 }
 

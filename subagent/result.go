@@ -33,9 +33,9 @@ type Result struct {
 	Meta map[string]any `json:"meta"`
 
 	// ProtocolVersion is what was agreed on; null where it did not come to that.
-	ProtocolVersion *int           `json:"protocolVersion"`
-	Client          Implementation `json:"client"`
-	Agent           Agent          `json:"agent"`
+	ProtocolVersion *int                  `json:"protocolVersion"`
+	Client          client.Implementation `json:"client"`
+	Agent           Agent                 `json:"agent"`
 	// Model and Mode are what the agent said it works with; null where it did not.
 	Model *string `json:"model"`
 	Mode  *string `json:"mode"`
@@ -89,12 +89,6 @@ type Result struct {
 	ContinuedFrom *string           `json:"continuedFrom"`
 
 	Timing Timing `json:"timing"`
-}
-
-// Implementation names a program and its version.
-type Implementation struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
 }
 
 // Agent is the program that ran.

@@ -170,7 +170,7 @@ func failedResult(err error, provider, dir string) *subagent.Result {
 	if res == nil {
 		res = &subagent.Result{
 			SchemaVersion: subagent.SchemaVersion, Provider: provider, Dir: dir, StartedAt: time.Now(),
-			Labels: map[string]string{}, Client: subagent.Implementation(client.Self()),
+			Labels: map[string]string{}, Client: client.Self(),
 			Agent:    subagent.Agent{Command: []string{}},
 			Messages: []subagent.Message{}, Empty: true,
 			ToolCalls: []subagent.ToolCall{}, Permissions: []permission.Record{},

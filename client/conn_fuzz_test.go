@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"github.com/coder/acp-go-sdk"
+	"github.com/google/go-cmp/cmp"
 )
 
-// Whatever an agent writes: nothing panics, and every call ends once it has gone.
+// Whatever an agent writes: nothing panics, every call ends once it has gone, and an
+// update's value is what its raw form says.
 func FuzzConn(f *testing.F) {
 	f.Add(chunkLine("s", "x") + "\n" + `{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}`)
 	f.Add(`{"jsonrpc":"2.0","id":2,"result":{"sessionId":5,"modes":{"availableModes":[{}]}}}` + "\n" + `{"jsonrpc":"2.0","id":1,"error":{"code":"x","data":[1]}}`)
@@ -18,13 +20,20 @@ func FuzzConn(f *testing.F) {
 	for _, text := range texts {
 		f.Add(`{"jsonrpc":"2.0","method":"session/update","params":` + text + `}`)
 	}
+	f.Add(strings.Join(repeated(), "\n"))
 	f.Fuzz(func(t *testing.T, text string) {
 		r, w := io.Pipe()
 		conn := NewConn(&Handlers{
 			OnUpdate:            func(context.Context, Update) {},
 			OnSessionUpdate:     func(context.Context, acp.SessionNotification) error { return nil },
 			OnRequestPermission: allow,
-		}, io.Discard, r, &ConnOptions{MaxMessageBytes: 1 << 10, Observe: func(*Update) {}})
+		}, io.Discard, r, &ConnOptions{MaxMessageBytes: 1 << 10, Observe: func(u *Update) {
+			want := DecodeUpdate(u.SessionID, u.Raw)
+			want.Meta = u.Meta
+			if diff := cmp.Diff(want, *u); u.Known() && diff != "" {
+				t.Errorf("%s (-read from Raw +got)\n%s", u.Raw, diff)
+			}
+		}})
 		turn := prompt(t.Context(), conn, "s")
 		session := async(func() (acp.NewSessionResponse, error) {
 			return conn.NewSession(t.Context(), acp.NewSessionRequest{})

@@ -114,6 +114,43 @@ var texts = []string{
 	`{"sessionId":7,"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}}`,
 	`{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":7,"content":{"type":"text","text":"x"}}}`,
 	`{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":[{"type":"text","text":"x"}]}}`,
+	`{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}},"update":{}}`,
+	`{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"x"}},"update":{"content":{"type":"text","text":"y"}}}`,
+	`{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"x"}},"update":{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"y"}}}`,
+	`{"sessionId":"s","update":{},"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}},"sessionId":"t"}`,
+}
+
+// repeated are lines whose params have an update twice, each after one that differs in
+// its text only.
+func repeated() (lines []string) {
+	for _, update := range []string{`{}`, `{"sessionUpdate":"agent_thought_chunk"}`, `{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"y"}}`} {
+		for _, text := range []string{strings.Repeat("x", 300), "", "x"} {
+			line := strings.TrimSuffix(chunkLine("s", text), "}}")
+			lines = append(lines, line+`,"update":`+update+`}}`)
+		}
+	}
+	return lines
+}
+
+// Whatever comes twice, and whatever came before: nothing panics, and an update's
+// value is what its raw form says.
+func TestConnUpdateRepeated(t *testing.T) {
+	r, w := io.Pipe()
+	seen := 0
+	conn := NewConn(nil, io.Discard, r, &ConnOptions{Observe: func(u *Update) {
+		seen++
+		if diff := cmp.Diff(DecodeUpdate(u.SessionID, u.Raw), *u); diff != "" {
+			t.Errorf("%s (-read from Raw +got)\n%s", u.Raw, diff)
+		}
+	}})
+	for _, line := range repeated() {
+		io.WriteString(w, line+"\n")
+	}
+	w.Close()
+	drain(t, conn)
+	if s := conn.Stats(); s.Panics != 0 || seen != len(repeated()) {
+		t.Errorf("%d panics, %d updates of %d", s.Panics, seen, len(repeated()))
+	}
 }
 
 // checkText checks that the short way, if it takes params, reads what the long one
@@ -153,7 +190,7 @@ func TestReadText(t *testing.T) {
 			}
 		}
 	}
-	if want := len(texts) * 9; taken != want {
+	if want := len(texts) * 11; taken != want {
 		t.Errorf("%d were taken, want %d", taken, want)
 	}
 	// The second one of a kind is only compared.
@@ -175,11 +212,14 @@ func FuzzText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, first, second string) {
 		conn := newReader()
-		if json.Valid([]byte(first)) {
-			checkText(t, conn, first)
-		}
-		if json.Valid([]byte(second)) {
-			checkText(t, conn, second)
+		for _, params := range []string{first, second} {
+			if !json.Valid([]byte(params)) {
+				continue
+			}
+			// What follows mostly differs in its text only.
+			checkText(t, conn, strings.ReplaceAll(params, `"x"`, `"`+strings.Repeat("x", 300)+`"`))
+			checkText(t, conn, strings.ReplaceAll(params, `"x"`, `""`))
+			checkText(t, conn, params)
 		}
 	})
 }

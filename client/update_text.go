@@ -115,6 +115,7 @@ func (p *textPattern) learn(s *wire.Scan) []byte {
 		case "update":
 			s.Kind()
 			start = at()
+			r = textReader{} // of two updates the last one counts, alone
 			if !r.readUpdate(s) {
 				return nil
 			}

@@ -265,7 +265,7 @@ func TestWaitIsBounded(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("enough waiting")
 	cancel(cause)
-	if res, err := run.Wait(ctx); res != nil || err != cause {
+	if res, err := run.Wait(ctx); res != nil || !errors.Is(err, cause) || !errors.Is(err, context.Canceled) {
 		t.Errorf("Wait: %v, %v", res, err)
 	}
 	select {

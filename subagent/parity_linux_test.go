@@ -98,9 +98,10 @@ func parityPlatform(t *testing.T) {
 func keepFromExiting(pid int) (release func(), err error) {
 	seized, done := make(chan error), make(chan struct{})
 	go func() { // ends when it is released
-		// The tracer is a thread. It ends with this goroutine, because that never
-		// unlocks it, and lets go of the process then.
+		// The tracer is a thread. It detaches by itself: that it ends with this goroutine
+		// is not certain, the program's first thread does not.
 		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
 		_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(pid), 0, unix.PTRACE_O_TRACEEXIT, 0, 0)
 		if errno != 0 {
 			seized <- errno
@@ -108,6 +109,7 @@ func keepFromExiting(pid int) (release func(), err error) {
 		}
 		seized <- nil
 		<-done
+		unix.PtraceDetach(pid)
 	}()
 	var released bool
 	return func() {

@@ -36,8 +36,8 @@ type Run interface {
 	Updates() iter.Seq[client.Update]
 	// Done is closed when the outcome has settled, which is when the turn ends.
 	Done() <-chan struct{}
-	// Wait returns the outcome once it has settled. The error is ctx's own, if that
-	// ends first; what the agent does is never an error here.
+	// Wait returns the outcome once it has settled. The error is ctx's own, and wraps
+	// its cause, if that ends first; what the agent does is never an error here.
 	Wait(ctx context.Context) (*Result, error)
 	// Cancel ends the turn as if the context given to Start had been cancelled. It
 	// does not wait.

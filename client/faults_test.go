@@ -266,6 +266,21 @@ func TestFaults(t *testing.T) {
 		equal(t, "text", s.text(), "1 between 2")
 	})
 
+	t.Run("S7 wants a login", func(t *testing.T) {
+		s := play(t, `on session/new; reply error -32000 "Authentication required" {"authMethods":[{"id":"oauth","name":"Log in"},{"id":"key"}]}`)
+		e := s.fails(t.Context(), client.KindAuthRequired, client.StepNewSession)
+		has(t, e.Error(), "key, oauth", "log in")
+	})
+
+	t.Run("S8 another version", func(t *testing.T) {
+		for _, answer := range []string{`{"protocolVersion":2}`, `{"protocolVersion":0}`, `{"protocolVersion":"2025-01-01"}`, `{}`} {
+			s := play(t, `on initialize; reply `+answer)
+			e := s.fails(t.Context(), client.KindVersion, client.StepInitialize)
+			version, _, _ := strings.Cut(strings.TrimPrefix(answer, `{"protocolVersion":`), "}")
+			has(t, e.Error(), strings.Replace(version, "{", "none", 1)+", this client speaks 1")
+		}
+	})
+
 	t.Run("S12 what was not advertised", func(t *testing.T) {
 		t.Parallel()
 		s := play(t, `on session/prompt

@@ -83,7 +83,7 @@ func TestRefused(t *testing.T) {
 // Why a command was not found is still to be asked for.
 func TestSpawnErrorIs(t *testing.T) {
 	s := play(t, "")
-	s.command.Path = "no-such-agent"
+	s.command.Path, s.command.Env = "no-such-agent", []string{"PATH=" + s.dir}
 	t.Setenv("ERRAND_TEST_TOKEN", "canary-0123456789")
 	e := s.fails(t.Context(), client.KindSpawn, client.StepSpawn)
 	if !errors.Is(e, exec.ErrNotFound) {

@@ -64,6 +64,7 @@ func TestFaults(t *testing.T) {
 			s.completes(s.session(), "go", "end_turn")
 			equal(t, fmt.Sprintf("%+v: token", tt.policy), strings.Contains(s.file("env"), "canary"), tt.token)
 			equal(t, fmt.Sprintf("%+v: word", tt.policy), strings.Contains(s.file("env"), "harmless"), tt.word)
+			equal(t, fmt.Sprintf("%+v: exposed", tt.policy), slices.Contains(s.agent.ExposedEnv(), "ERRAND_TEST_TOKEN"), tt.token)
 		}
 	})
 
@@ -76,7 +77,15 @@ func TestFaults(t *testing.T) {
 		s := play(t, src)
 		e := s.fails(t.Context(), client.KindExit, client.StepInitialize)
 		has(t, e.Error(), "exit status 1", "X_API_KEY is not set", "held back from its environment: ", "X_API_KEY")
-		lacks(t, e.Error(), "canary")
+		lacks(t, e.Error(), "canary", "known to use")
+
+		// Where it is known what it wants, the error says that it got none of it.
+		s = play(t, src)
+		s.opts.Hints = []string{"X_API_KEY", "X_AUTH_TOKEN"}
+		e = s.fails(t.Context(), client.KindExit, client.StepInitialize)
+		has(t, e.Error(), "known to use X_API_KEY or X_AUTH_TOKEN and was given none")
+		s.command.Env = append(s.command.Env, "X_AUTH_TOKEN=mine")
+		lacks(t, s.fails(t.Context(), client.KindExit, client.StepInitialize).Error(), "known to use")
 
 		for _, let := range []func(*client.Command){
 			func(c *client.Command) { c.Env = append(c.Env, "X_API_KEY=mine") },

@@ -104,6 +104,7 @@ func TestOnReply(t *testing.T) {
 			update {"sessionUpdate":"session_info_update","title":"before"} session=session-1
 			reply {"sessionId":"session-1","modes":null}
 			commands "x: X"
+			write new
 		on session/prompt
 			text "a"
 			stop end_turn
@@ -115,6 +116,7 @@ func TestOnReply(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.until("what comes with the session", func() bool { return s.exists("new") })
 	answer, err := session.Prompt(t.Context(), textPrompt("go"), &client.PromptOptions{OnReply: func() { add("reply") }})
 	s.ended(answer, err, "end_turn")
 	s.until("late", func() bool { return s.exists("late") })

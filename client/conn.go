@@ -75,9 +75,11 @@ type ConnOptions struct {
 	// must not keep the Update beyond the call (Clone does).
 	Observe func(*Update)
 	// Logger is told of each frame (direction, method, id, bytes; never its content)
-	// at level Debug and of callbacks that panic at level Error. Nil is silent.
+	// at level Debug and of panics at level Error. Nil is silent.
 	Logger *slog.Logger
-	// Redact is applied to lines that are kept as noise. Nil keeps them as they came.
+	// Redact is applied to lines that are kept as noise and to what the Logger gets of
+	// the agent's words: methods, ids, and what a callback panicked with. Nil keeps them
+	// as they came.
 	Redact func(string) string
 
 	// desk, if set, answers permission requests in the client's place.
@@ -236,7 +238,8 @@ type ConnStats struct {
 	// LateAnswers came to calls that had been given up, DuplicateAnswers to calls that
 	// had been answered, StrayAnswers to calls that never were.
 	LateAnswers, DuplicateAnswers, StrayAnswers int64
-	// Panics counts callbacks that panicked.
+	// Panics counts callbacks that panicked, the Logger among them, and frames that
+	// made the reading of them panic.
 	Panics int64
 	// OpenRequests is how many requests of the agent wait for an answer of ours now.
 	OpenRequests int

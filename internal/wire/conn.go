@@ -22,10 +22,11 @@ type Options struct {
 	// 64. The others wait in the queue.
 	MaxRequests int
 	// Logger gets one record a frame (direction, method, id, bytes; never its
-	// content) at level Debug, and panics of callbacks at level Error. Nil is silent.
+	// content) at level Debug, and panics at level Error. Nil is silent.
 	Logger *slog.Logger
-	// Redact is applied to noise before it is cut and kept, and to what a callback
-	// panicked with. Nil keeps it as it is.
+	// Redact is applied to noise before it is cut and kept, and to the methods and
+	// ids of the peer and what was panicked with before the Logger gets them. Nil
+	// keeps them as they are.
 	Redact func(string) string
 }
 
@@ -218,9 +219,14 @@ func (c *Conn) Unbind() {
 	c.mu.Unlock()
 }
 
+// log tells the Logger of a frame. Method and id may be the peer's words.
 func (c *Conn) log(msg, method string, id []byte, bytes int) {
-	if c.opts.Logger != nil {
+	if c.opts.Logger == nil {
+		return
+	}
+	defer c.hush()
+	if c.opts.Logger.Enabled(c.ctx, slog.LevelDebug) {
 		c.opts.Logger.LogAttrs(c.ctx, slog.LevelDebug, msg,
-			slog.String("method", method), slog.String("id", string(id)), slog.Int("bytes", bytes))
+			slog.String("method", c.excerpt([]byte(method))), slog.String("id", c.excerpt(id)), slog.Int("bytes", bytes))
 	}
 }

@@ -549,6 +549,64 @@ func TestLogger(t *testing.T) {
 	}
 }
 
+// badLog is a slog.Handler that panics.
+type badLog struct{ slog.Handler }
+
+func (badLog) Enabled(context.Context, slog.Level) bool  { return true }
+func (badLog) Handle(context.Context, slog.Record) error { panic("in the log") }
+
+// A Logger and a Redact that panic cost what they were to tell.
+func TestLoggerPanics(t *testing.T) {
+	p := dial(t, &hooks{
+		run:   func(context.Context, string, string) { panic("in a callback") },
+		serve: func(*Request) (any, error) { return "served", nil },
+	}, &Options{
+		Logger: slog.New(badLog{}),
+		Redact: func(string) string { panic("in Redact") },
+	})
+	call := p.call(t.Context(), "peer/call")
+	p.read()
+	p.send(`noise`)
+	p.send(`{"method":"notify/a"}`)
+	p.send(`{"id":"a","method":"ask/a"}`)
+	if m := p.read(); string(m.Result) != `"served"` {
+		t.Errorf("answer %+v", m)
+	}
+	p.send(`{"id":1,"result":"r"}`)
+	if got, err := p.result(call); got != `"r"` || err != nil {
+		t.Errorf("reply %s, %v", got, err)
+	}
+	if s := p.conn.Stats(); s.NoiseLines != 1 || strings.Join(s.Noise, "") != "" || s.Panics == 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// What of a frame the peer chose is redacted and cut before it is logged.
+func TestLoggerRedacts(t *testing.T) {
+	var out lockedBuffer
+	p := dial(t, &hooks{}, &Options{
+		Logger: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Redact: func(s string) string { return strings.ReplaceAll(s, "secret", "***") },
+	})
+	long := strings.Repeat("x", maxNoiseLine-3)
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":"secret","method":"a/secret"}`,
+		`{"jsonrpc":"2.0","id":"%ssecret","method":"%ssecret"}`,
+		`{"jsonrpc":"2.0","id":"secret","method":"notify/secret"}`,
+	} {
+		p.send("%s", strings.ReplaceAll(line, "%s", long))
+		p.read()
+	}
+	p.send(`{"jsonrpc":"2.0","id":"secret","result":1}`)
+	p.send(`{"jsonrpc":"2.0","method":"%ssecret"}`, long)
+	eventually(t, "all is logged", func() bool { return strings.Count(out.String(), "\n") >= 7 })
+	for line := range strings.Lines(out.String()) {
+		if strings.Contains(line, "sec") || len(line) > 3*maxNoiseLine {
+			t.Errorf("logged: %s", line)
+		}
+	}
+}
+
 type lockedBuffer struct {
 	log
 	b bytes.Buffer

@@ -171,14 +171,25 @@ func (c *Conn) run(deferred any) {
 }
 
 // Contain is deferred around user code: a panic in it is counted and reported.
-func (c *Conn) Contain() {
-	v := recover()
+func (c *Conn) Contain() { c.panicked(recover()) }
+
+// panicked takes what was recovered and reports whether it was a panic.
+func (c *Conn) panicked(v any) bool {
 	if v == nil {
-		return
+		return false
 	}
 	c.count(&c.stats.Panics)
 	if c.opts.Logger != nil {
-		c.opts.Logger.LogAttrs(c.ctx, slog.LevelError, "panic in a callback",
-			slog.String("panic", c.redact(fmt.Sprint(v))), slog.String("stack", string(debug.Stack())))
+		defer c.hush()
+		c.opts.Logger.LogAttrs(c.ctx, slog.LevelError, "panic",
+			slog.String("panic", c.excerpt([]byte(fmt.Sprint(v)))), slog.String("stack", string(debug.Stack())))
+	}
+	return true
+}
+
+// hush is Contain around what a panic would be told with.
+func (c *Conn) hush() {
+	if recover() != nil {
+		c.count(&c.stats.Panics)
 	}
 }

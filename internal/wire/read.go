@@ -14,17 +14,41 @@ const cancelMethod = "$/cancel_request"
 
 // read is the reader: it runs on its own goroutine and ends with the stream.
 func (c *Conn) read() {
+	ended := false
+	defer func() {
+		// A hook that ended its goroutine must not leave the peer unheard.
+		if !ended {
+			go c.read()
+		}
+	}()
 	for {
 		line, over, err := c.lines.next()
 		if err != nil {
+			ended = true
 			c.end(err)
 			return
 		}
-		if over {
-			c.overLine(line)
-		} else {
-			c.line(line)
+		c.take(line, over)
+	}
+}
+
+// take takes one line, or one that is over the limit, of which start has been read.
+// Nothing that a peer writes must end this program: a line that makes the reading of
+// it panic is noise.
+func (c *Conn) take(start []byte, over bool) {
+	head := start
+	if over {
+		head = bytes.Clone(start[:min(len(start), maxNoiseRead)])
+	}
+	defer func() {
+		if c.panicked(recover()) {
+			c.noise(head)
 		}
+	}()
+	if over {
+		c.overLine(start, head)
+	} else {
+		c.line(start)
 	}
 }
 
@@ -96,15 +120,15 @@ func (c *Conn) line(line []byte) {
 	}
 }
 
-// overLine takes a line that is too long, of which start has been read.
-func (c *Conn) overLine(start []byte) {
+// overLine takes a line that is too long, of which start has been read. head is what
+// may be kept of it.
+func (c *Conn) overLine(start, head []byte) {
 	frames := 0
 	s := skim{emit: func(f frame) {
 		if c.route(&f, 0, true) {
 			frames++
 		}
 	}}
-	head := bytes.Clone(start[:min(len(start), maxNoiseRead)])
 	s.feed(trimLead(start))
 	c.lines.rest(s.feed)
 	if frames == 0 {
@@ -199,7 +223,7 @@ func (c *Conn) reply(f *frame, size int, over bool) (taken, known bool) {
 	k.replying = true
 	c.mu.Unlock()
 
-	c.log("received", k.method, f.id, size)
+	defer c.replied(k, size)
 	switch {
 	case over:
 		k.err = &CallError{Method: k.method, Sent: true, Err: &TooLargeError{Limit: c.opts.MaxMessageBytes}}
@@ -208,23 +232,26 @@ func (c *Conn) reply(f *frame, size int, over bool) (taken, known bool) {
 	default:
 		k.result = slices.Clone(f.result)
 	}
-	c.replied(k, size)
+	c.log("received", k.method, f.id, size)
 	return true, true
 }
 
-// replied runs the hook of a call that has its reply and sees to its delivery.
+// replied runs the hook of a call that has its reply and sees to its delivery,
+// whatever the hook does.
 func (c *Conn) replied(k *Call, size int) {
+	defer func() {
+		close(k.read)
+		if k.direct {
+			c.mu.Lock()
+			c.deliver(k)
+			c.mu.Unlock()
+			return
+		}
+		c.push(k, size)
+	}()
 	if k.onReply != nil {
 		k.onReply(k.result, k.err)
 	}
-	close(k.read)
-	if k.direct {
-		c.mu.Lock()
-		c.deliver(k)
-		c.mu.Unlock()
-		return
-	}
-	c.push(k, size)
 }
 
 // echo reports whether a request is one of ours that came back, and fails that call.

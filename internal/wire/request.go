@@ -49,9 +49,9 @@ func (c *Conn) receive(f *frame, method string, size int, over bool) {
 	c.requests[r.key] = r
 	c.open++
 	c.mu.Unlock()
-	c.hand() // what Receive defers comes after what was read before
+	c.hand()              // what Receive defers comes after what was read before
+	defer c.push(r, size) // whatever Receive does, there is an answer
 	c.h.Receive(r)
-	c.push(r, size)
 }
 
 // withdrawn takes $/cancel_request, at once.

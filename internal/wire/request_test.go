@@ -73,6 +73,61 @@ func TestPanicsAreCounted(t *testing.T) {
 	}
 }
 
+// A hook on the reader that panics or ends its goroutine costs its frame and no more:
+// the line is noise, a request is answered, a call has its reply.
+func TestReaderIsContained(t *testing.T) {
+	for name, leave := range map[string]func(){"panic": func() { panic("on the reader") }, "Goexit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			p := dial(t, &hooks{
+				notified: func(method string, _ []byte) {
+					if method == "notify/bad" {
+						leave()
+					}
+				},
+				receive: func(*Request) { leave() },
+				serve:   func(*Request) (any, error) { return "served", nil },
+			}, &Options{MaxMessageBytes: 200})
+			var calls []*Call
+			for range 3 {
+				k, err := p.conn.Start(t.Context(), "peer/call", nil, func([]byte, error) { leave() })
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.read()
+				calls = append(calls, k)
+			}
+			p.send(`{"method":"notify/bad"}`)
+			p.send(`[{"method":"notify/bad"},{"method":"notify/good"}]`)
+			p.send(`{"id":"a","method":"ask/a"}`)
+			if m := p.read(); string(m.ID) != `"a"` || string(m.Result) != `"served"` {
+				t.Errorf("answer %+v", m)
+			}
+			p.send(`{"id":"b","method":"ask/a","x":"%s"}`, strings.Repeat("x", 300))
+			if m := p.read(); string(m.ID) != `"b"` {
+				t.Errorf("answer %+v", m)
+			}
+			p.send(`{"id":1,"result":"r"}`)
+			p.send(`{"id":2,"method":"peer/call"}`) // an echo
+			p.send(`{"id":3,"result":"%s"}`, strings.Repeat("x", 300))
+			want := []string{"r", "peer/call: the peer echoes our own frames", "peer/call: the reply is larger than the limit of 200 bytes"}
+			for i, k := range calls {
+				p.wait(k.Done(), "reply")
+				raw, err := k.Reply()
+				got := strings.Trim(string(raw), `"`)
+				if err != nil {
+					got = err.Error()
+				}
+				if got != want[i] {
+					t.Errorf("call %d: %s, want %s", i+1, got, want[i])
+				}
+			}
+			if s := p.conn.Stats(); name == "panic" && (s.Panics != 7 || s.NoiseLines != 7) || s.Open != 0 {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
 // A callback that ends its goroutine takes only itself with it.
 func TestGoexitInCallback(t *testing.T) {
 	var ran log

@@ -26,7 +26,8 @@ type Stats struct {
 	Late, Duplicate, Stray int64
 	// Dropped counts notifications that were larger than the limit.
 	Dropped int64
-	// Panics counts callbacks and handlers that panicked.
+	// Panics counts callbacks, handlers and hooks that panicked, and frames that made
+	// the reading of them panic.
 	Panics int64
 	// Open is how many requests of the peer wait for an answer now.
 	Open int
@@ -59,18 +60,26 @@ func (c *Conn) noise(line []byte) {
 	if !keep {
 		return
 	}
-	text := c.redact(string(validUTF8(line[:min(len(line), maxNoiseRead)])))
-	if len(text) > maxNoiseLine {
-		text = strings.ToValidUTF8(text[:maxNoiseLine], "") + "…"
-	}
+	text := c.excerpt(line)
 	c.mu.Lock()
 	c.stats.Noise = append(c.stats.Noise, strings.TrimRight(text, "\r"))
 	c.mu.Unlock()
 }
 
+// excerpt returns the beginning of text, redacted before it is cut.
+func (c *Conn) excerpt(text []byte) string {
+	shown := c.redact(string(validUTF8(text[:min(len(text), maxNoiseRead)])))
+	if len(shown) > maxNoiseLine {
+		shown = strings.ToValidUTF8(shown[:maxNoiseLine], "") + "…"
+	}
+	return shown
+}
+
+// redact returns nothing of what Options.Redact panics on.
 func (c *Conn) redact(text string) string {
 	if c.opts.Redact == nil {
 		return text
 	}
+	defer c.hush()
 	return c.opts.Redact(text)
 }

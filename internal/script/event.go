@@ -21,7 +21,7 @@ var events = []event{
 	{"on session/prompt", "the request", "answered with `end_turn`, or `cancelled` if the turn was cancelled"},
 	{"on session/cancel", "the notification", "the session's open turns are interrupted and end as `cancelled`"},
 	{"on session/close", "the request", "the session's open turns are interrupted, and it is answered; without a section, like any other method"},
-	{"on METHOD", "any other method of ACP, or of a vendor (its name begins with `_` or has a `/`)", "answered with an empty result; without a section, with error -32601"},
+	{"on METHOD", "any other method of ACP, or of a vendor (its name begins with `_` or has a `/`; in quotes where it looks like one of ACP)", "answered with an empty result; without a section, with error -32601"},
 	{"on any", "any other method that has no section", "answered with error -32601, unless the section says something"},
 	{"on garbage", "a line that is no message", "nothing"},
 	{"on eof", "the end of stdin", "the agent exits with status 0, whatever is under way"},
@@ -33,12 +33,13 @@ func (p *parser) heading(line sourceLine) (*section, error) {
 	p.line = line.number
 	const usage = `on start | eof | garbage | any | signal SIGNAL | METHOD [N|"TEXT"]`
 	sec := &section{line: line.number}
+	quoted := false
 	for i, tok := range line.tokens[1:] {
 		switch {
 		case tok.key != "" || tok.kind == jsonToken:
 			return nil, p.errorf("on: %q is too much; usage: %s", tok.text, usage)
 		case i == 0:
-			sec.event = tok.text
+			sec.event, quoted = tok.text, tok.kind == textToken
 		case sec.event == "signal" && i == 1:
 			if _, err := signalByName(tok.text); err != nil {
 				return nil, p.errorf("on signal: %v", err)
@@ -63,14 +64,12 @@ func (p *parser) heading(line sourceLine) (*section, error) {
 		return nil, p.errorf("on signal: the name of the signal is missing")
 	case !isMethod(sec.event) && sec.signal() == "" && !isBareEvent(sec.event):
 		return nil, p.errorf("on: %q is no event and no method of ACP; usage: %s (a vendor's method begins with _ or has a /)", sec.event, usage)
+	case isMethod(sec.event) && !quoted:
+		if err := checkMethod(sec.event); err != nil {
+			return nil, p.errorf("on: %v", err)
+		}
 	}
 	return sec, nil
-}
-
-// isMethod tells methods from the other events.
-func isMethod(event string) bool {
-	return slices.Contains([]string{"initialize", "authenticate", "logout"}, event) ||
-		strings.HasPrefix(event, "_") || strings.Contains(event, "/")
 }
 
 func isBareEvent(word string) bool {

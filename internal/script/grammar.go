@@ -69,6 +69,11 @@ var kinds = map[string]struct {
 	"FIELDS":   {"a JSON object", wantObject},
 	"UPDATE":   {"a JSON object", wantObject},
 	"TEXT":     {"a text: a word, or anything in quotes", nil},
+	// Any text does for these, so that an agent can say what ACP does not have.
+	"KIND":   {"of a tool call: read, edit, delete, move, search, execute, think, fetch, switch_mode, other; of an option: allow_once, allow_always, reject_once, reject_always; or any other text", nil},
+	"METHOD": {"a method's name, in quotes if it looks like one of ACP and is none", nil},
+	"REASON": {"end_turn, max_tokens, max_turn_requests, refusal, cancelled, or any other text", nil},
+	"STATUS": {"pending, in_progress, completed, failed, or any other text", nil},
 }
 
 func parsed[T any](_ T, err error) error { return err }

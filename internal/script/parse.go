@@ -241,6 +241,11 @@ func (p *parser) note(c *call) error {
 			p.scope.used = append(p.scope.used, use{name, c.line})
 		}
 	}
+	if method, ok := c.args["METHOD"]; ok && method.kind == wordToken && method.constant() {
+		if err := checkMethod(c.word("METHOD")); err != nil {
+			return p.errorf("%s: %v", c.stmt.grammar.name, err)
+		}
+	}
 	switch c.stmt.grammar.name {
 	case "set":
 		name := c.word("NAME")

@@ -23,7 +23,7 @@ var variables = map[string]variable{
 	"option":  {doc: "the id of the option that was selected"},
 	"outcome": {doc: "the answer to a permission: selected, cancelled, or error"},
 	"answer":  {doc: "the result of the last request, the content of the file read, or the line typed"},
-	"error":   {doc: "the error of the last request, or of tty"},
+	"error":   {doc: "the error of the last request (`$error.code`, `$error.message`, `$error.data`), or of tty"},
 	"child":   {doc: "the pid of the process spawned last", get: func(t *task, _ []string) json.RawMessage { return t.variable("child") }},
 	"session": {doc: "the session's id", get: func(t *task, _ []string) json.RawMessage { return marshal(t.currentSession().id) }},
 	"cwd":     {doc: "the session's directory, or the process's if there is no session yet", get: func(t *task, _ []string) json.RawMessage { return marshal(t.directory()) }},

@@ -31,16 +31,18 @@
 //
 // # Limits
 //
-// Linux: a process that has left the group and the session, has put away its
-// environment, and was no descendant of the child any more when Shutdown began is
-// not found. Nor does the life-line reach outside the group; a child that closes
-// the descriptors it was given, or becomes another user, may lose it. The numbers of
-// processes are trusted not to run around within a short time (at 10,000 a second).
-// While the child has exited and Shutdown was not called it remains a zombie; that
-// keeps its number.
+// Linux: a process is not found that has left the group and the session, has put away
+// its environment, and was no descendant of the child any more when Shutdown began.
+// One whose environment may not be read, because it is undumpable (a nested errand is)
+// or another user's, is known by session or descent alone; else it is named in the
+// report, as one that may be left. The life-line does not reach outside the group
+// either, nor a child that became another user, nor one whose parent is killed within
+// microseconds of starting it: they are left with the end of their stdin. A child that
+// has exited remains a zombie until Shutdown, which keeps its number, the group's, from
+// being given away.
 //
 // macOS and other Unix systems: there is a group, but neither life-line nor sweep,
 // and waiting for a child holds a thread. Windows: a job object in place of group,
-// life-line and sweep, and no SIGTERM rung. Neither was run where this was written,
-// they are built and vetted only.
+// life-line and sweep, and no SIGTERM rung. Neither was run where this was
+// written: they are built and vetted only.
 package proc

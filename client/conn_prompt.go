@@ -26,7 +26,7 @@ type turnState struct {
 
 // promptTurn is a prompt in flight; guarded by Conn.mu.
 type promptTurn struct {
-	answered  bool
+	call      *wire.Call
 	cancelled bool
 	restore   func() // undoes what the cancel did to the queue's bound
 }
@@ -112,9 +112,6 @@ func (c *Conn) startTurn(ctx context.Context, t *promptTurn, id acp.SessionId, b
 		return nil, &CallError{Method: acp.AgentMethodSessionPrompt, Err: ErrTurnActive}
 	}
 	k, err := c.wire.Start(ctx, acp.AgentMethodSessionPrompt, body, func([]byte, error) {
-		c.mu.Lock()
-		t.answered = true
-		c.mu.Unlock()
 		if onReply != nil {
 			onReply()
 		}
@@ -123,6 +120,7 @@ func (c *Conn) startTurn(ctx context.Context, t *promptTurn, id acp.SessionId, b
 		c.forget(id)
 		return nil, callError(err)
 	}
+	t.call = k
 	s.turn, s.ours, s.cancelled = t, true, false
 	return k, nil
 }
@@ -174,7 +172,7 @@ const orderGrace = 100 * time.Millisecond
 func (c *Conn) stopTurn(t *promptTurn, id acp.SessionId, k *wire.Call, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t.answered {
+	if k.Answered() {
 		return true
 	}
 	if k.Withdraw(err) {
@@ -207,7 +205,7 @@ func (c *Conn) Cancel(ctx context.Context, params acp.CancelNotification) error 
 func (c *Conn) postCancel(id acp.SessionId, params acp.CancelNotification) *wire.Posted {
 	s := c.state(id)
 	s.ours, s.cancelled = true, true
-	if t := s.turn; t != nil && !t.answered {
+	if t := s.turn; t != nil && !t.call.Answered() {
 		t.cancelled = true
 		if t.restore == nil {
 			// The agent's last words must not wait for a slow callback.

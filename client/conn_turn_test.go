@@ -2,15 +2,20 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/acp-go-sdk"
+
+	"github.com/errand-acp/errand/internal/wire"
 )
 
 const (
@@ -98,6 +103,64 @@ func TestConnAnswerBeforeCancel(t *testing.T) {
 	}
 	p.silent(20 * time.Millisecond)
 	close(release)
+}
+
+// onLog is a slog.Handler that calls itself with each message.
+type onLog func(msg string)
+
+func (onLog) Enabled(context.Context, slog.Level) bool        { return true }
+func (h onLog) Handle(_ context.Context, r slog.Record) error { h(r.Message); return nil }
+func (h onLog) WithAttrs([]slog.Attr) slog.Handler            { return h }
+func (h onLog) WithGroup(string) slog.Handler                 { return h }
+
+// So does what is still on its way from the reader when the context ends.
+func TestConnAnswerBeforeCancelAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		ctx, cancel := context.WithCancel(t.Context())
+		var sent, received int
+		conn := NewConn(nil, io.Discard, r, &ConnOptions{Logger: slog.New(onLog(func(msg string) {
+			switch msg {
+			case "sent":
+				sent++
+			case "received":
+				received++
+				cancel()
+				synctest.Wait() // Prompt has done what the end of its context makes it do
+			}
+		}))})
+		turn := async(func() (promptReply, error) { return conn.prompt(ctx, promptText("s", "hi"), nil) })
+		synctest.Wait()
+		io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}`+"\n")
+		reply, err := await(t, turn)
+		if err != nil || string(reply.raw) != `{"stopReason":"end_turn"}` || reply.cancelled || received != 1 || sent != 1 {
+			t.Errorf("%+v, %v; sent %d frames, received %d", reply, err, sent, received)
+		}
+		w.Close()
+		<-conn.Done()
+	})
+}
+
+// A call that has failed is not cancelled either: the peer had gone before.
+func TestConnEndBeforeCancel(t *testing.T) {
+	p := newConnPeer(t)
+	conn := p.dial(nil, nil)
+	turn := &promptTurn{}
+	k, err := conn.startTurn(t.Context(), turn, "s", json.RawMessage(`{}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.expect("session/prompt")
+	p.out.Close()
+	awaitClosed(t, k.Done(), "end of the call")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	conn.giveUp(ctx, turn, "s", k)
+	var closed *wire.ClosedError
+	if _, err := k.Reply(); conn.endTurn(turn, "s") || !errors.As(err, &closed) {
+		t.Errorf("cancelled, or %v", err)
+	}
+	p.silent(20 * time.Millisecond)
 }
 
 // From a cancel on, neither a full queue nor a callback that blocks keeps the agent's

@@ -104,6 +104,14 @@ func (k *Call) Replied() <-chan struct{} { return k.read }
 // Reply returns what the call ended with; only after Done or Abandon.
 func (k *Call) Reply() (result []byte, err error) { return k.result, k.err }
 
+// Answered reports whether the reply has been read, though its hook may not have run,
+// or the call has failed: there is nothing left to be cancelled.
+func (k *Call) Answered() bool {
+	k.c.mu.Lock()
+	defer k.c.mu.Unlock()
+	return k.replying || k.over
+}
+
 // Withdraw ends the call with a *CallError that wraps err if nothing of its frame has
 // been written, and reports whether it did.
 func (k *Call) Withdraw(err error) bool {

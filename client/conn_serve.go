@@ -145,6 +145,10 @@ func (h *handler) Serve(r *wire.Request) (any, error) {
 }
 
 func (c *Conn) serveRequest(r *wire.Request) (any, error) {
+	if h, ok := c.client.(*Handlers); ok && !h.serves(r.Method) {
+		// Before the params are looked at: whatever they are, the method is not there.
+		return nil, acp.NewMethodNotFound(r.Method)
+	}
 	if r.TooLarge {
 		return nil, acp.NewInvalidRequest("the request is too large")
 	}

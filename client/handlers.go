@@ -24,7 +24,7 @@ type MethodHandler interface {
 }
 
 // Handlers is an acp.Client made of functions. Each may be nil: a request is then
-// answered with -32601, a permission request with `cancelled`, and a notification
+// answered with -32601 whatever its params, a permission request with `cancelled`, and a notification
 // ignored. The functions must not be changed once the Handlers are in use.
 //
 // OnUpdate, OnSessionUpdate and OnNotification are called one after the other, in the
@@ -58,6 +58,28 @@ var (
 	_ UpdateHandler = (*Handlers)(nil)
 	_ MethodHandler = (*Handlers)(nil)
 )
+
+// serves reports whether there is a function for a request other than for a
+// permission.
+func (h *Handlers) serves(method string) bool {
+	switch method {
+	case acp.ClientMethodFsReadTextFile:
+		return h.OnReadTextFile != nil
+	case acp.ClientMethodFsWriteTextFile:
+		return h.OnWriteTextFile != nil
+	case acp.ClientMethodTerminalCreate:
+		return h.OnCreateTerminal != nil
+	case acp.ClientMethodTerminalKill:
+		return h.OnKillTerminal != nil
+	case acp.ClientMethodTerminalOutput:
+		return h.OnTerminalOutput != nil
+	case acp.ClientMethodTerminalRelease:
+		return h.OnReleaseTerminal != nil
+	case acp.ClientMethodTerminalWaitForExit:
+		return h.OnWaitForTerminalExit != nil
+	}
+	return h.OnMethod != nil
+}
 
 // HandleUpdate calls OnUpdate and, for a known kind, OnSessionUpdate.
 func (h *Handlers) HandleUpdate(ctx context.Context, u Update) {

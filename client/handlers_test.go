@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/coder/acp-go-sdk"
@@ -27,14 +28,19 @@ func TestHandlersNil(t *testing.T) {
 	for name, client := range map[string]acp.Client{"no client": nil, "no functions": &Handlers{}} {
 		t.Run(name, func(t *testing.T) {
 			p := newConnPeer(t)
-			p.dial(client, nil)
+			p.dial(client, &ConnOptions{MaxMessageBytes: 1 << 10})
 			p.chunk("s", "ignored")
 			p.send(`{"jsonrpc":"2.0","method":"vendor/note"}`)
 			for i, method := range requestNames {
-				p.send(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, i, method, anyParams)
-				want := fmt.Sprintf(`{"code":-32601,"message":"Method not found","data":{"method":%q}}`, method)
-				if f := p.read(); string(f.Error) != want || string(f.ID) != fmt.Sprint(i) {
-					t.Errorf("%s: %s %s %s", method, f.ID, f.Result, f.Error)
+				for _, params := range []string{
+					`,"params":` + anyParams, ``, `,"params":null`, `,"params":{}`, `,"params":[]`, `,"params":"x"`,
+					`,"params":{"path":1,"terminalId":[]}`, `,"params":"` + strings.Repeat("x", 2<<10) + `"`,
+				} {
+					p.send(`{"jsonrpc":"2.0","id":%d,"method":%q%s}`, i, method, params)
+					want := fmt.Sprintf(`{"code":-32601,"message":"Method not found","data":{"method":%q}}`, method)
+					if f := p.read(); string(f.Error) != want || string(f.ID) != fmt.Sprint(i) {
+						t.Errorf("%s%.50s: %s %s %s", method, params, f.ID, f.Result, f.Error)
+					}
 				}
 			}
 		})

@@ -13,3 +13,12 @@ func DecodeUpdate(session acp.SessionId, raw json.RawMessage) Update {
 	decode(raw, &u.Value)
 	return u
 }
+
+// Text returns the text of a chunk of the agent's message, and false for every other
+// update and for other content.
+func (u *Update) Text() (text string, ok bool) {
+	if chunk := u.Value.AgentMessageChunk; chunk != nil && chunk.Content.Text != nil {
+		return chunk.Content.Text.Text, true
+	}
+	return "", false
+}

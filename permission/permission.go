@@ -36,7 +36,8 @@ const (
 type Decision struct {
 	// OptionID is the option to select; empty means the outcome `cancelled`.
 	OptionID string
-	// Rule names what decided, for the record: "reject", "allow", ….
+	// Rule names what decided, for the record: "reject", "allow", …; empty means
+	// "policy".
 	Rule string
 	// Ambiguous is set where the policy would have allowed but could not tell
 	// which of several like options was meant, and so did not.

@@ -47,6 +47,9 @@ type Option struct {
 func Decide(ctx context.Context, p Policy, req Request) (Decision, Record) {
 	start := time.Now()
 	d := ask(ctx, p, req)
+	if d.Rule == "" {
+		d.Rule = "policy"
+	}
 	outcome := Cancelled
 	if d.OptionID != "" {
 		var ok bool

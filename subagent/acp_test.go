@@ -236,6 +236,8 @@ func TestMaxMessageBytes(t *testing.T) {
 	ended(t, res, stopreason.Completed, "")
 	equal(t, "output", res.Output, "before and after")
 	equal(t, "counts", res.Counts, subagent.Counts{Updates: 2, Dropped: 1})
+	equal(t, "truncated", res.Truncated, true)
+	equal(t, "warnings", strings.Join(res.Warnings, "|"), "1 updates of the agent were larger than is taken and are missing")
 
 	s := play(t, `on session/prompt
 		text before

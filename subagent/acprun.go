@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -60,6 +61,9 @@ func (a *acpRun) turn(ctx context.Context) turnEnd {
 		a.settleTime(ctx)
 	}
 	a.collect.endTurn()
+	if n := a.agent.Conn().Stats().DroppedUpdates; n > 0 {
+		a.warn(fmt.Sprintf("%d updates of the agent were larger than is taken and are missing", n))
+	}
 	end := turnEnd{cancelled: answer.Cancelled, stopReason: answer.StopReason, meta: answer.Meta}
 	end.usage = readUsage(readFields(answer.Usage))
 	if err != nil {
@@ -118,7 +122,9 @@ func (a *acpRun) look(res *Result) {
 	res.StderrTail, res.StderrTruncated = a.agent.Stderr()
 	noise := a.agent.Noise()
 	res.Noise = Noise{Lines: int(noise.Lines), First: append([]string{}, noise.First...)}
-	res.Counts.Dropped += int(a.agent.Conn().Stats().DroppedUpdates)
+	dropped := int(a.agent.Conn().Stats().DroppedUpdates)
+	res.Counts.Dropped += dropped
+	res.Truncated = res.Truncated || dropped > 0 // it may have been text
 }
 
 // close shuts the agent down and adds what is known only then.

@@ -350,6 +350,9 @@ func (c *collector) fill(res *Result, cancelled bool, redact func(string) string
 		}
 	}
 	res.Truncated = c.truncated
+	if c.truncated {
+		res.Warnings = append(res.Warnings, "the agent sent more text than is kept; the messages are not complete")
+	}
 	res.Empty = strings.TrimSpace(res.Output) == ""
 
 	res.ToolCalls = slices.Clone(c.calls)
@@ -408,10 +411,8 @@ func (c *collector) turnOver() bool {
 
 // chunkText returns the text of a message chunk; other content adds none.
 func chunkText(u *client.Update) string {
-	if chunk := u.Value.AgentMessageChunk; chunk != nil && chunk.Content.Text != nil {
-		return chunk.Content.Text.Text
-	}
-	return ""
+	text, _ := u.Text()
+	return text
 }
 
 func messageID(u *client.Update) string {

@@ -155,7 +155,8 @@ func TestCollectBounds(t *testing.T) {
 	if len(res.ToolCalls) != maxCards || len(res.Permissions) != maxCards {
 		t.Errorf("%d tool calls, %d permissions", len(res.ToolCalls), len(res.Permissions))
 	}
-	if len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "more tool calls or permission requests than are kept") {
+	if len(res.Warnings) != 2 || !strings.Contains(res.Warnings[0], "more text than is kept") ||
+		!strings.Contains(res.Warnings[1], "more tool calls or permission requests than are kept") {
 		t.Errorf("warnings %q", res.Warnings)
 	}
 

@@ -37,8 +37,9 @@ type Event struct {
 	Permission *permission.Record `json:"permission,omitempty"`
 	// Warning is set in a warning event.
 	Warning string `json:"warning,omitempty"`
-	// Result is set in an end event: the outcome as it settled. What is known only
-	// after Close is not in it.
+	// Result is set in an end event: the outcome as it settled, without what is known
+	// only after Close. (The line that `errand run --events` prints has the final
+	// result, and is the only one where the run did not start.)
 	Result *Result `json:"result,omitempty"`
 }
 

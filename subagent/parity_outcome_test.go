@@ -1,6 +1,7 @@
 package subagent_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,7 +80,7 @@ func parityOutcome(t *testing.T) {
 			ended(t, res, stop, "")
 			equal(t, "output", res.Output, "so far")
 			var e *subagent.StopError
-			if !errors.As(res.Err(), &e) || e.Stop != stop {
+			if !errors.As(res.Err(), &e) || e.Stop != stop || errors.Is(res.Err(), context.Canceled) {
 				t.Errorf("%s: Err() is %v", stop, res.Err())
 			}
 		}

@@ -1,6 +1,7 @@
 package subagent
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -50,7 +51,8 @@ type Result struct {
 	Output string `json:"output"`
 	// Messages are all of them, in order.
 	Messages []Message `json:"messages"`
-	// Truncated is set where the text was more than is kept (16 MiB by default).
+	// Truncated is set where text may be missing: there was more than is kept (16 MiB
+	// by default), or an update was larger than is taken.
 	Truncated bool `json:"truncated"`
 	// Empty is set where the agent said nothing at all.
 	Empty bool `json:"empty"`
@@ -194,3 +196,8 @@ type StopError struct {
 }
 
 func (e *StopError) Error() string { return "the run ended as " + string(e.Stop) }
+
+// Is makes an aborted run answer errors.Is for context.Canceled.
+func (e *StopError) Is(target error) bool {
+	return target == context.Canceled && e.Stop == stopreason.Aborted
+}

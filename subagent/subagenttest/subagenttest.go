@@ -175,7 +175,11 @@ func cancelRun(t *testing.T, p subagent.Provider) {
 	run := begin(t, t.Context(), p, "hang so far")
 	firstText(t, run)
 	run.Cancel()
-	want(t, outcome(t, run), stopreason.Aborted, "")
+	res := outcome(t, run)
+	want(t, res, stopreason.Aborted, "")
+	if !errors.Is(res.Err(), context.Canceled) {
+		t.Errorf("Err() is %v, want what errors.Is takes for context.Canceled", res.Err())
+	}
 	run.Cancel() // too late, and harmless
 	want(t, run.Close(), stopreason.Aborted, "")
 }
@@ -268,8 +272,8 @@ func updates(t *testing.T, p subagent.Provider) {
 	run := begin(t, t.Context(), p, "answer one two three")
 	var text strings.Builder
 	for u := range run.Updates() {
-		if chunk := u.Value.AgentMessageChunk; chunk != nil && chunk.Content.Text != nil {
-			text.WriteString(chunk.Content.Text.Text)
+		if chunk, ok := u.Text(); ok {
+			text.WriteString(chunk)
 		}
 	}
 	res := run.Close()

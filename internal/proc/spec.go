@@ -38,7 +38,7 @@ type Spec struct {
 
 	// Stderr, if not nil, receives the child's stderr as it comes, after Filter. It
 	// is called by one goroutine. While it blocks it holds the child's stderr back;
-	// after an error it is not called again.
+	// after an error or a panic it is not called again.
 	Stderr io.Writer
 	// StderrTail bounds what [Process.StderrTail] keeps, in bytes; 0: 64 KiB.
 	StderrTail int

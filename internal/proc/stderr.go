@@ -6,17 +6,27 @@ import "io"
 // never fail: a child must not stop because nobody wants to hear it.
 type stderrSink struct {
 	tail *tail
-	also io.Writer // nil, or nil again after its first error
+	also io.Writer // nil, or nil again after its first error or panic
 }
 
 func (s *stderrSink) Write(p []byte) (int, error) {
 	s.tail.Write(p)
-	if s.also != nil {
-		if _, err := s.also.Write(p); err != nil {
-			s.also = nil
-		}
+	if s.also != nil && !s.tell(p) {
+		s.also = nil
 	}
 	return len(p), nil
+}
+
+// tell reports whether also took p. It is user code: a panic in it must not end this
+// program, nor the draining.
+func (s *stderrSink) tell(p []byte) (ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	_, err := s.also.Write(p)
+	return err == nil
 }
 
 // drain reads stderr until it ends. Its goroutine belongs to p and ends with the

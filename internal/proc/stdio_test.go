@@ -191,22 +191,27 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 // A writer that fails is left alone; one that blocks holds up neither the news of
 // the exit nor the end.
 func TestStderrWriter(t *testing.T) {
-	t.Run("fails", func(t *testing.T) {
-		calls := 0
-		spec := child(t, "stderr", "one\n", strings.Repeat("x", 100_000), "\nend")
-		spec.Stderr = writerFunc(func([]byte) (int, error) {
-			calls++
-			return 0, io.ErrClosedPipe
+	for name, fail := range map[string]func() (int, error){
+		"fails":  func() (int, error) { return 0, io.ErrClosedPipe },
+		"panics": func() (int, error) { panic("in Stderr") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls := 0
+			spec := child(t, "stderr", "one\n", strings.Repeat("x", 100_000), "\nend")
+			spec.Stderr = writerFunc(func([]byte) (int, error) {
+				calls++
+				return fail()
+			})
+			p := start(t, spec)
+			wait(t, p)
+			if text, _ := p.StderrTail(); !strings.HasPrefix(text, "one\n") || !strings.HasSuffix(text, "\nend") {
+				t.Errorf("tail: %q", text)
+			}
+			if calls != 1 {
+				t.Errorf("it was called %d times", calls)
+			}
 		})
-		p := start(t, spec)
-		wait(t, p)
-		if text, _ := p.StderrTail(); !strings.HasPrefix(text, "one\n") || !strings.HasSuffix(text, "\nend") {
-			t.Errorf("tail: %q", text)
-		}
-		if calls != 1 {
-			t.Errorf("it was called %d times", calls)
-		}
-	})
+	}
 	t.Run("blocks", func(t *testing.T) {
 		r, w := io.Pipe()
 		defer r.Close()

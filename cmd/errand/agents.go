@@ -3,7 +3,10 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -61,6 +64,10 @@ func listAgents() ([]agentInfo, error) {
 	if err != nil {
 		return nil, err
 	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
 	var list []agentInfo
 	for _, p := range append([]client.Preset{demo}, client.Presets()...) {
 		info := agentInfo{
@@ -74,12 +81,52 @@ func listAgents() ([]agentInfo, error) {
 				info.Graces[name] = d.Milliseconds()
 			}
 		}
-		if file, err := proc.LookPath(p.Path, os.Environ()); err == nil {
+		if file, err := agentFile(p, dir, os.Environ()); err == nil {
 			info.File = &file
 		}
 		list = append(list, info)
 	}
 	return list, nil
+}
+
+// nodeModules are the files that node, by the command of a preset, looks for in
+// node_modules: that node is installed says nothing of them.
+var nodeModules = map[string]string{"example-ts": "@agentclientprotocol/sdk/dist/examples/agent.js"}
+
+// agentFile returns the file that would run as the preset, in dir with env.
+func agentFile(p client.Preset, dir string, env []string) (string, error) {
+	file, err := proc.LookPath(p.Path, env)
+	if module := nodeModules[p.Name]; err == nil && module != "" {
+		return findModule(module, dir, env)
+	}
+	return file, err
+}
+
+// findModule looks for a module's file where node does: in the node_modules of dir and
+// of those above it, and in $NODE_PATH.
+func findModule(module, dir string, env []string) (string, error) {
+	var places []string
+	for {
+		places = append(places, filepath.Join(dir, "node_modules"))
+		above := filepath.Dir(dir)
+		if above == dir {
+			break
+		}
+		dir = above
+	}
+	for _, entry := range slices.Backward(env) { // the last one counts
+		if path, ok := strings.CutPrefix(entry, "NODE_PATH="); ok {
+			places = append(places, filepath.SplitList(path)...)
+			break
+		}
+	}
+	for _, place := range places {
+		file := filepath.Join(place, filepath.FromSlash(module))
+		if _, err := os.Stat(file); err == nil {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("there is no %s in node_modules: %w", module, fs.ErrNotExist)
 }
 
 func agentTable(list []agentInfo) string {

@@ -62,6 +62,42 @@ func TestAgents(t *testing.T) {
 	}
 }
 
+// Node alone is no agent: what it runs must be there.
+func TestAgentThatNodeRuns(t *testing.T) {
+	for _, preset := range client.Presets() {
+		if preset.Path == "node" && nodeModules[preset.Name] == "" {
+			t.Errorf("%s: what node runs is not known", preset.Name)
+		}
+	}
+	p := newProgram(t)
+	p.Dir = canonical(t, p.Dir)
+	bin := t.TempDir()
+	node := filepath.Join(bin, "node")
+	if err := os.WriteFile(node, []byte("#!/bin/sh\necho 'no such module' >&2\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.Env = []string{"PATH=" + bin}
+	preset, _ := client.LookupPreset("example-ts")
+	has(t, "agents", p.run("agents").stdout, "not installed: "+preset.Install)
+	toInstall := "to install it: " + preset.Install
+	has(t, "run", p.run("run", "--agent", "example-ts", "hi").stderr, "initialize", toInstall)
+
+	file := filepath.Join(p.Dir, "node_modules", filepath.FromSlash(nodeModules["example-ts"]))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	has(t, "agents", p.run("agents").stdout, file)
+	if got := p.run("run", "--agent", "example-ts", "hi").stderr; strings.Contains(got, toInstall) {
+		t.Errorf("it is installed, and the run says\n%s", got)
+	}
+	elsewhere := newProgram(t)
+	elsewhere.Env = append(p.Env, "NODE_PATH="+filepath.Join(p.Dir, "node_modules"))
+	has(t, "agents with $NODE_PATH", elsewhere.run("agents").stdout, file)
+}
+
 func TestVersion(t *testing.T) {
 	got := newProgram(t).run("version")
 	if got.status != statusOK {

@@ -17,6 +17,7 @@ type choice struct {
 	sweep   client.SweepMode
 	hints   []string // variables that it is known to want
 	install string   // how to install it
+	absent  bool     // node is there and what it is to run is not
 	notes   []string // warnings that the result is to carry beside its own
 }
 

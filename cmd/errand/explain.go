@@ -31,7 +31,7 @@ func explain(res *subagent.Result, why string, agent choice) []string {
 		if e.Code != nil {
 			say("  code %d%s", *e.Code, errorData(e.Data))
 		}
-		if e.Kind == client.KindSpawn && agent.install != "" {
+		if agent.install != "" && (e.Kind == client.KindSpawn || e.Kind == client.KindExit && agent.absent) {
 			say("  to install it: %s", agent.install)
 		}
 		if name := mayMiss(res, agent.hints); name != "" {
@@ -62,8 +62,8 @@ func explain(res *subagent.Result, why string, agent choice) []string {
 	return append(lines, stderrEnd(res)...)
 }
 
-// mayMiss returns a variable that was held back and may be what a failed agent
-// misses, one that it is known to want if there is one.
+// mayMiss returns a variable that was held back and that a failed agent is known to
+// want; NAME where nothing is known of what it wants.
 func mayMiss(res *subagent.Result, known []string) string {
 	switch res.Error.Kind {
 	case client.KindExit, client.KindAuthRequired, client.KindAgent:
@@ -73,7 +73,7 @@ func mayMiss(res *subagent.Result, known []string) string {
 			}
 		}
 		if len(known) == 0 && len(res.WithheldEnv) > 0 {
-			return res.WithheldEnv[0]
+			return "NAME"
 		}
 	}
 	return ""

@@ -41,6 +41,16 @@ func TestExplain(t *testing.T) {
 			want: []string{"errand: x: spawn: no x", "  to install it: npm install x"},
 		},
 		{
+			name: "installed, but what it runs is not", agent: choice{install: "npm install x", absent: true},
+			res:  subagent.Result{Provider: "x", Error: &subagent.Error{Kind: client.KindExit, Step: client.StepInitialize, Message: "exit status 1"}},
+			want: []string{"errand: x: initialize: exit status 1", "  to install it: npm install x"},
+		},
+		{
+			name: "installed, and ended", agent: choice{install: "npm install x"},
+			res:  subagent.Result{Provider: "x", Error: &subagent.Error{Kind: client.KindExit, Step: client.StepInitialize, Message: "exit status 1"}},
+			want: []string{"errand: x: initialize: exit status 1"},
+		},
+		{
 			name: "the agent's own error", agent: choice{install: "npm install x"},
 			res: subagent.Result{Provider: "x", Stop: stopreason.Error, StderrTail: "one line, which the message has\n", Error: &subagent.Error{
 				Kind: client.KindAgent, Step: client.StepPrompt, Message: "bad\nthing\x1b", Code: &code, Data: json.RawMessage(`{"a":"` + "\u202e" + `"}`),
@@ -55,7 +65,7 @@ func TestExplain(t *testing.T) {
 		{
 			name: "held back from an agent that is not known",
 			res:  subagent.Result{Provider: "x", WithheldEnv: []string{"A_TOKEN"}, Error: &subagent.Error{Kind: client.KindExit, Step: client.StepPrompt, Message: "no"}},
-			want: []string{"errand: x: session/prompt: no", "  to let a variable through: --env A_TOKEN"},
+			want: []string{"errand: x: session/prompt: no", "  to let a variable through: --env NAME"},
 		},
 		{
 			name: "held back, but not what it misses", agent: choice{hints: []string{"X_KEY"}},

@@ -85,7 +85,7 @@ func newRoot(con *console) *cobra.Command {
 		Long: `Errand hands a task to another agent and prints what came of it. It starts the
 agent afresh for each task, speaks the Agent Client Protocol (ACP) to it, answers
 its permission requests by a policy, and leaves nothing of it behind.`,
-		Example: `  errand run "Hello"                                   the built-in demo agent
+		Example: `  errand run --agent demo "Hello"                      # the built-in agent
   errand run --agent opencode "Fix the test in ./parser"
   errand run --json -- ./my-agent --acp < task.md`,
 		SilenceErrors: true,

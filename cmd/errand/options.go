@@ -93,6 +93,10 @@ func (f *runFlags) prepare(kill context.Context, command []string, con *console)
 		return nil, err
 	}
 	choice.command.Env = append(choice.command.Env, env...)
+	if module := nodeModules[choice.name]; choice.install != "" && module != "" {
+		_, err := findModule(module, t.dir, append(os.Environ(), choice.command.Env...))
+		choice.absent = err != nil
+	}
 	t.agent = choice
 	t.provider, err = subagent.NewACP(choice.name, choice.command, o)
 	return t, err
@@ -135,6 +139,9 @@ func parseDuration(flag, text string, zero bool) (time.Duration, error) {
 		return 0, fmt.Errorf("%s %s: must be more than 0", flag, text)
 	}
 	if err := client.CheckDuration(flag, d); err != nil {
+		if zero {
+			return 0, fmt.Errorf("%s, or 0 for never", reason(err))
+		}
 		return 0, errors.New(reason(err))
 	}
 	return d, nil

@@ -5,21 +5,41 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/errand-acp/errand/internal/proc"
 )
 
 // maxPrompt bounds a prompt: more than the connection carries in one message need
 // not be read.
 const maxPrompt = 32 << 20
 
-// readPrompt returns the prompt: args as they stand before "--", or stdin where that
+// onePrompt refuses more arguments than one before "--". With no agent named
+// otherwise the second may be meant to be its command.
+func onePrompt(args []string, named bool) error {
+	if len(args) < 2 {
+		return nil
+	}
+	const quotes = "put quotes around a prompt of several words"
+	if command := args[1]; !named && isCommand(command) {
+		return fmt.Errorf("there are %d prompts: if %q is the agent's command, -- is missing before it, else %s", len(args), command, quotes)
+	}
+	return fmt.Errorf("there are %d prompts; %s", len(args), quotes)
+}
+
+// isCommand reports whether word is a program here, or reads like the path of one.
+func isCommand(word string) bool {
+	_, err := proc.LookPath(word, os.Environ())
+	return err == nil || strings.ContainsRune(word, '/') && !strings.ContainsRune(word, ' ')
+}
+
+// readPrompt returns the prompt: what stands before "--", or stdin where that
 // says "-" or there is none.
 func readPrompt(ctx context.Context, args []string, con *console) (string, error) {
 	var prompt string
 	switch {
-	case len(args) > 1:
-		return "", fmt.Errorf("there are %d prompts; put quotes around a prompt of several words", len(args))
 	case len(args) == 1 && args[0] != "-":
 		prompt = args[0]
 	case len(args) == 0 && con.inTTY:

@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/envscrub"
@@ -23,21 +26,26 @@ func newRun(con *console) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "Give one task to one fresh agent",
 		Long: `Run starts an agent, gives it the PROMPT, and prints its answer. Without a PROMPT,
-or with "-", the prompt is read from stdin. The agent is --agent, or the COMMAND
-after "--", or $ERRAND_AGENT (a preset, or the path of a program).
+or with "-", the prompt is read from stdin; so is one that begins with a dash. The
+agent is --agent, or the COMMAND after "--", or $ERRAND_AGENT (a preset, or the path of
+a program). A COMMAND with a slash is relative to where you are; the agent, which reads
+its arguments, is in --dir.
 
 On a terminal the answer is streamed as it comes, with tool calls and permission
-decisions beside it; otherwise it is printed as plain text at the end, and progress
-goes to stderr.
+decisions beside it; otherwise it is printed as plain text at the end. Progress goes to
+stderr, with --json too; --quiet stops it, and with --events it is in the events. The
+end event has the final result, and stands alone where the run did not start.
 
 The agent gets your environment without what looks like a credential. Let through
 what it needs by name (--env GEMINI_API_KEY). Its permission requests are denied
 unless --permission says otherwise. Ctrl-C cancels the run and waits for the agent
 to come to an end; a second one kills it.
 
-Exit status: 0 completed, 1 failed, 2 a mistake in usage or configuration, 3 the
-agent refused, 4 the model's token limit was reached, 124 a timeout, 130 cancelled
-by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP, 141 because nobody reads stdout.`,
+Exit status: 0 completed, 1 failed (an agent that is not installed, or that ended its
+turn as cancelled unasked, too), 2 a mistake in usage or configuration, 3 the agent
+refused, 4 the model's token limit was reached, 124 a timeout, that of the start or of
+an idle agent too, 130 cancelled by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP, 141 because
+nobody reads stdout.`,
 		Example: `  errand run --agent demo "Hello"
   errand run --agent gemini --env GEMINI_API_KEY --dir ../project "Explain main.go"
   git diff | errand run --agent claude --env-file ~/.keys --json - | jq -r .output
@@ -58,6 +66,12 @@ by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP, 141 because nobody reads stdout.`,
 		},
 	}
 	f.register(cmd.Flags())
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+			return fmt.Errorf("%w; the agent's own flags stand after --, and a PROMPT that begins with a dash is piped in", err)
+		}
+		return err
+	})
 	return cmd
 }
 
@@ -84,8 +98,12 @@ func (f *runFlags) run(prompts, command []string, con *console) int {
 
 	show := &display{format: f.format(con), out: out}
 	var res *subagent.Result
-	t, err := f.prepare(signals.killed, command, con)
+	var t *task
 	var prompt string
+	err := onePrompt(prompts, f.command || f.agentSet)
+	if err == nil {
+		t, err = f.prepare(signals.killed, command, con)
+	}
 	if err == nil {
 		prompt, err = readPrompt(ctx, prompts, con)
 	}
@@ -108,6 +126,7 @@ func (f *runFlags) run(prompts, command []string, con *console) int {
 			context.AfterFunc(runCtx, out.hurry)
 		}
 		res = t.run(runCtx, signals, prompt, show.event)
+		t.nameTimeout(res)
 	}
 	res.Warnings = append(append([]string{}, show.agent.notes...), res.Warnings...)
 	return show.end(res, ctx, !f.quiet && !f.permissionSet)
@@ -151,6 +170,16 @@ func (t *task) run(ctx context.Context, signals *interrupt, prompt string, event
 		res.Warnings = append(res.Warnings, "killed; what came of the run is not known")
 		return res
 	}
+}
+
+// nameTimeout says --timeout where the library says that its caller had a deadline.
+func (t *task) nameTimeout(res *subagent.Result) {
+	if res.Error == nil || res.Error.Kind != client.KindTimeout {
+		return
+	}
+	e := *res.Error
+	e.Message = strings.ReplaceAll(e.Message, "the caller's deadline", fmt.Sprintf("the --timeout of %v", t.timeout))
+	res.Error = &e
 }
 
 // redact returns a function that replaces the secrets of the agent's environment.

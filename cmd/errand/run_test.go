@@ -285,8 +285,8 @@ func TestExitStatusOfRuns(t *testing.T) {
 		{"S7 authentication", "on session/new\n  fail -32000 \"Authentication required\" {\"authMethods\": [{\"id\": \"login\", \"name\": \"Log in\"}]}\n", nil, statusFailed, client.KindAuthRequired, "login"},
 		{"L8 silent start", "on initialize\n  never reply\n", []string{"--start-timeout", "300ms"}, statusTimeout, client.KindStartupTimeout, "initialize"},
 		{"L11 idle", "on session/prompt\n  text x\n  never reply\n", []string{"--idle-timeout", "4s", "--cancel-grace", "100ms"}, statusTimeout, client.KindIdleTimeout, ""},
-		{"L11 wall clock", "on session/prompt\n  text x\n  wait cancel\n  stop cancelled\n", []string{"--timeout", "5s"}, statusTimeout, client.KindTimeout, ""},
-		{"wall clock at the start", "on initialize\n  never reply\n", []string{"--timeout", "300ms"}, statusTimeout, client.KindTimeout, ""},
+		{"L11 wall clock", "on session/prompt\n  text x\n  wait cancel\n  stop cancelled\n", []string{"--timeout", "5s"}, statusTimeout, client.KindTimeout, "the --timeout of 5s passed"},
+		{"wall clock at the start", "on initialize\n  never reply\n", []string{"--timeout", "300ms"}, statusTimeout, client.KindTimeout, "within the --timeout of 300ms"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -32,9 +32,11 @@ func newSchema(con *console) *cobra.Command {
 	names := schemaNames()
 	return &cobra.Command{
 		Use:   "schema [NAME]",
-		Short: "Print the JSON Schema of what errand prints",
+		Short: "Print the JSON Schema of a result, an event or a request",
 		Long: `Schema prints a JSON Schema (draft 2020-12), or without a NAME the names there are:
   ` + strings.Join(names, "\n  ") + `
+Result is what --json prints and event a line of --events; request is the library's,
+subagent.Request, which errand neither reads nor prints.
 Fields may be added to these documents and none is renamed or removed, so the schemas
 allow more fields than they name.`,
 		Example: "  errand schema result",

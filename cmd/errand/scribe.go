@@ -27,6 +27,7 @@ type scribe struct {
 // callLine is what was said of a tool call.
 type callLine struct {
 	title, status string
+	shown         bool // as a line of its own, not only in that of a permission
 }
 
 // partKind says what a part is.
@@ -120,6 +121,25 @@ func (s *scribe) breakAnswer() []part {
 
 func (s *scribe) toolCall(u map[string]json.RawMessage) []part {
 	id := textField(u, "toolCallId")
+	call := s.call(id)
+	first := !call.shown
+	call.shown = true
+	call.title = cmp.Or(s.title(textField(u, "title")), call.title, s.title(textField(u, "kind")), s.title(id), "a tool call")
+	status := textField(u, "status")
+	switch {
+	case status == "completed" || status == "failed":
+		if status != call.status {
+			call.status = status
+			return []part{{toolPart, fmt.Sprintf("tool: %s: %s", call.title, status)}}
+		}
+	case first:
+		return []part{{toolPart, "tool: " + call.title}}
+	}
+	return nil
+}
+
+// call is what is known of the call with this id.
+func (s *scribe) call(id string) *callLine {
 	call, known := s.calls[id]
 	if !known {
 		call = &callLine{}
@@ -130,27 +150,20 @@ func (s *scribe) toolCall(u map[string]json.RawMessage) []part {
 			s.calls[id] = call
 		}
 	}
-	call.title = cmp.Or(s.title(textField(u, "title")), call.title, s.title(textField(u, "kind")), s.title(id), "a tool call")
-	status := textField(u, "status")
-	switch {
-	case status == "completed" || status == "failed":
-		if status != call.status {
-			call.status = status
-			return []part{{toolPart, fmt.Sprintf("tool: %s: %s", call.title, status)}}
-		}
-	case !known:
-		return []part{{toolPart, "tool: " + call.title}}
-	}
-	return nil
+	return call
 }
 
 func (s *scribe) permission(rec *permission.Record) part {
-	title := "a tool call"
+	title := ""
 	if rec.Title != nil {
-		title = cmp.Or(s.title(*rec.Title), title)
-	} else if call := s.calls[rec.ToolCallID]; call != nil {
+		title = s.title(*rec.Title)
+	}
+	if rec.SessionID == s.session && rec.ToolCallID != "" { // a call that another session asks for is none of its calls
+		call := s.call(rec.ToolCallID)
+		call.title = cmp.Or(title, call.title)
 		title = call.title
 	}
+	title = cmp.Or(title, "a tool call")
 	kind := deniedPart
 	if rec.Decision == permission.Allowed {
 		kind = allowedPart

@@ -74,12 +74,21 @@ func TestScribe(t *testing.T) {
 		{"permissions", []subagent.Event{
 			chunk("a", ""),
 			{Type: subagent.EventPermission, Permission: &permission.Record{Title: &title, Decision: permission.Allowed, Rule: "allow"}},
-			{Type: subagent.EventPermission, Permission: &permission.Record{ToolCallID: "1", Decision: permission.Cancelled, Rule: "turn cancelled"}},
+			{Type: subagent.EventPermission, Permission: &permission.Record{SessionID: "s", ToolCallID: "1", Decision: permission.Cancelled, Rule: "turn cancelled"}},
 		}, []string{"answer a", "end", `allowed permission: Write \u{1b}[31m a.txt\u{a}now: allowed (rule: allow)`, "denied permission: a tool call: cancelled (rule: turn cancelled)"}},
 		{"a permission for a call that was announced", []subagent.Event{
 			update(`{"sessionUpdate": "tool_call", "toolCallId": "1", "title": "Read it"}`),
-			{Type: subagent.EventPermission, Permission: &permission.Record{ToolCallID: "1", Decision: permission.Denied, Rule: "reject"}},
+			{Type: subagent.EventPermission, Permission: &permission.Record{SessionID: "s", ToolCallID: "1", Decision: permission.Denied, Rule: "reject"}},
 		}, []string{"tool tool: Read it", "denied permission: Read it: denied (rule: reject)"}},
+		{"a call that is known from its permission only", []subagent.Event{
+			{Type: subagent.EventPermission, Permission: &permission.Record{SessionID: "s", ToolCallID: "1", Title: &title, Decision: permission.Denied, Rule: "reject"}},
+			update(`{"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "in_progress"}`),
+			update(`{"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "failed"}`),
+		}, []string{`denied permission: Write \u{1b}[31m a.txt\u{a}now: denied (rule: reject)`, `tool tool: Write \u{1b}[31m a.txt\u{a}now`, `tool tool: Write \u{1b}[31m a.txt\u{a}now: failed`}},
+		{"a permission of another session's call", []subagent.Event{
+			{Type: subagent.EventPermission, Permission: &permission.Record{SessionID: "other", ToolCallID: "1", Title: &title, Decision: permission.Denied, Rule: "reject"}},
+			update(`{"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "failed"}`),
+		}, []string{`denied permission: Write \u{1b}[31m a.txt\u{a}now: denied (rule: reject)`, "tool tool: 1: failed"}},
 		{"a warning", []subagent.Event{{Type: subagent.EventWarning, Warning: "odd\nthing"}}, []string{`warning warning: odd\u{a}thing`}},
 		{"no JSON", []subagent.Event{update(`[`), update(`null`), update(``), update(`{"sessionUpdate": 3}`)}, nil},
 	}

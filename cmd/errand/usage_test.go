@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -52,7 +53,11 @@ func TestBadUsage(t *testing.T) {
 		{name: "no agent in a job", args: []string{"hi"}, want: "no agent: name one"},
 		{name: "unknown agent in the environment", args: []string{"hi"}, env: "ERRAND_AGENT=gemeni", want: `$ERRAND_AGENT: there is no agent "gemeni"`},
 		{name: "json and events", args: gemini("--events"), want: "--json and --events"},
-		{name: "two prompts", args: gemini("there"), want: "quotes around a prompt"},
+		{name: "two prompts", args: gemini("there"), want: "there are 2 prompts; put quotes around a prompt"},
+		{name: "a command without dashes", args: []string{"hi", agent}, want: `if "` + agent + `" is the agent's command, -- is missing before it`},
+		{name: "a command that is not there without dashes", args: []string{"hi", "./no-agent", "acp"}, want: `there are 3 prompts: if "./no-agent" is`},
+		{name: "a name without dashes", args: []string{"hi", "gemini"}, want: `if "gemini" is the agent's command, -- is missing before it`},
+		{name: "words without dashes", args: []string{"fix", "the", "parser"}, want: "there are 3 prompts; put quotes"},
 		{name: "empty prompt", args: []string{"--agent", "gemini", ""}, want: "the PROMPT is empty"},
 		{name: "blank prompt", args: []string{"--agent", "gemini", " \n\t"}, want: "the PROMPT is empty"},
 		{name: "empty stdin", args: []string{"--agent", "gemini"}, want: "the PROMPT is empty"},
@@ -75,7 +80,7 @@ func TestBadUsage(t *testing.T) {
 		{name: "A27 zero grace", args: gemini("--eof-grace", "0"), want: "--eof-grace 0: must be more than 0"},
 		{name: "A27 no unit", args: gemini("--term-grace", "5"), want: `--term-grace "5": want a duration`},
 		{name: "A27 out of range", args: gemini("--cancel-grace", "1000h"), want: "--cancel-grace: 1000h0m0s"},
-		{name: "negative timeout", args: gemini("--timeout", "-1s"), want: "--timeout: -1s"},
+		{name: "negative timeout", args: gemini("--timeout", "-1s"), want: "--timeout: -1s is outside the usable range (more than 0, at most 24h0m0s), or 0 for never"},
 		{name: "empty timeout", args: gemini("--timeout", ""), want: `--timeout "": want a duration`},
 		{name: "negative start timeout", args: gemini("--start-timeout", "-1ns"), want: "--start-timeout: -1ns"},
 		{name: "garbled idle timeout", args: gemini("--idle-timeout", "soon"), want: `--idle-timeout "soon": want a duration`},
@@ -128,6 +133,8 @@ func TestBadCommandLine(t *testing.T) {
 		want string
 	}{
 		{[]string{"run", "--no-such-flag", "hi"}, "unknown flag: --no-such-flag"},
+		{[]string{"run", "- a bullet"}, "a PROMPT that begins with a dash is piped in"},
+		{[]string{"run", "hi", "./agent", "--acp"}, "the agent's own flags stand after --"},
 		{[]string{"run", "--json=perhaps"}, "--json"},
 		{[]string{"run", "hi", "--agent"}, "--agent"},
 		{[]string{"rum", "hi"}, `no command "rum"`},
@@ -136,6 +143,8 @@ func TestBadCommandLine(t *testing.T) {
 		{[]string{"version", "x"}, "version"},
 		{[]string{"demo", "/nonexistent.script"}, "/nonexistent.script"},
 		{[]string{"demo", "a", "b"}, "demo"},
+		{[]string{"demo", "-e", "", "a"}, "-e and a FILE"},
+		{[]string{"demo", "-e", "txt"}, `-e:1: there is no statement "txt"`},
 		{nil, "Usage:"},
 	}
 	for _, tt := range tests {
@@ -159,5 +168,43 @@ func TestHelp(t *testing.T) {
 		if regexp.MustCompile(`--env [A-Z_]+=`).MatchString(strings.ReplaceAll(got.stdout, "--env KEY=VALUE", "")) {
 			t.Errorf("%q shows a secret in an argument", args)
 		}
+	}
+}
+
+// The examples of the help that need no agent of somebody else's are so.
+func TestHelpExamples(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	if err := os.Symlink(self, filepath.Join(bin, "errand")); err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, args := range [][]string{{"--help"}, {"run", "--help"}, {"demo", "--help"}} {
+		_, examples, _ := strings.Cut(newProgram(t).run(args...).stdout, "Examples:\n")
+		examples, _, _ = strings.Cut(examples, "\n\n")
+		for line := range strings.Lines(examples) {
+			if !strings.Contains(line, " demo ") {
+				continue
+			}
+			ran++
+			cmd := newProgram(t).command()
+			cmd.Path, cmd.Args = sh, []string{"sh", "-c", line}
+			cmd.Env = append(cmd.Env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+			var stderr strings.Builder
+			cmd.Stderr = &stderr
+			if out, err := cmd.Output(); len(out) == 0 {
+				t.Errorf("%s%v: %s", line, err, &stderr)
+			}
+		}
+	}
+	if ran != 4 {
+		t.Errorf("%d examples were run, want 4", ran)
 	}
 }

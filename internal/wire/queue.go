@@ -35,6 +35,14 @@ func (c *Conn) flush() {
 	}
 }
 
+// relieve is flush within a line, where very many small frames take far more than
+// their bytes.
+func (c *Conn) relieve() {
+	if c.queued.Load()+c.batchBytes > int64(c.opts.MaxQueueBytes) {
+		c.flush()
+	}
+}
+
 // hand gives the reader's items to the dispatcher.
 func (c *Conn) hand() {
 	if len(c.batch) == 0 {

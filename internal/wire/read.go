@@ -107,6 +107,7 @@ func (c *Conn) line(line []byte) {
 	*s = NewScan(text)
 	frames, others := 0, 0
 	for s.Array(); s.Elem(); {
+		c.relieve()
 		element := s.Skip()
 		es := NewScan(element)
 		if f, ok := parseFrame(&es, nil); ok && c.route(&f, len(element), false) {
@@ -125,6 +126,7 @@ func (c *Conn) line(line []byte) {
 func (c *Conn) overLine(start, head []byte) {
 	frames := 0
 	s := skim{emit: func(f frame) {
+		c.relieve()
 		if c.route(&f, 0, true) {
 			frames++
 		}
@@ -137,8 +139,11 @@ func (c *Conn) overLine(start, head []byte) {
 }
 
 // intern returns name as a string that is allocated only when it is another one than
-// before.
+// before, or too long to be kept.
 func (c *Conn) intern(name []byte) string {
+	if len(name) > maxToken {
+		return string(name)
+	}
 	if c.method != string(name) {
 		c.method = string(name)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"runtime"
 	"strings"
@@ -335,5 +336,54 @@ func TestEcho(t *testing.T) {
 	p.send(`{"jsonrpc":"2.0","id":2,"result":"ok"}`)
 	if text, err := p.result(call); text != `"ok"` || err != nil {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// One line with very many frames is held back as many lines are.
+func TestManyFramesInALine(t *testing.T) {
+	const n = 5000
+	for name, frame := range map[string]string{"requests": `{"id":%d,"method":"ask/a"}`, "notifications": `{"method":"notify/a","n":%d}`, "oversized": `{"id":%d,"method":"ask/a"}`} {
+		t.Run(name, func(t *testing.T) {
+			limit := n * len(frame) * 2
+			if name == "oversized" {
+				limit = n * len(frame) / 2
+			}
+			release := make(chan struct{})
+			var read, done atomic.Int64
+			in, out := io.Pipe()
+			conn := New(in, io.Discard, &hooks{
+				notified: func(string, []byte) { read.Add(1) },
+				receive:  func(*Request) { read.Add(1) },
+				run:      func(context.Context, string, string) { <-release; done.Add(1) },
+				serve:    func(*Request) (any, error) { <-release; done.Add(1); return nil, nil },
+			}, &Options{MaxMessageBytes: limit, MaxQueueBytes: 4000, MaxRequests: 1})
+			conn.Listen()
+			var line strings.Builder
+			for i := range n {
+				fmt.Fprintf(&line, ","+frame, i)
+			}
+			go io.WriteString(out, "["+line.String()[1:]+"]\n")
+			eventually(t, "the reader is held back", conn.held.Load)
+			if got := read.Load(); got > 100 {
+				t.Errorf("%d frames were read", got)
+			}
+			close(release)
+			eventually(t, "all are done", func() bool { return done.Load() == n })
+			out.Close() // the line has been read
+			<-conn.Done()
+		})
+	}
+}
+
+// What a connection keeps of a method is bounded.
+func TestLongMethodIsNotKept(t *testing.T) {
+	var got atomic.Int64
+	p := dial(t, &hooks{notified: func(method string, _ []byte) { got.Add(int64(len(method))) }}, nil)
+	p.send(`{"jsonrpc":"2.0","method":"notify/%s"}`, strings.Repeat("x", 1<<20))
+	p.send(`{"jsonrpc":"2.0","method":"notify/%s"}`, strings.Repeat("x", 1<<20))
+	p.out.Close()
+	p.wait(p.conn.Done(), "end")
+	if len(p.conn.method) > maxToken || got.Load() != 2*(1<<20+7) {
+		t.Errorf("%d bytes are kept, %d were read", len(p.conn.method), got.Load())
 	}
 }

@@ -11,13 +11,21 @@ import (
 	"github.com/errand-acp/errand/subagent"
 )
 
-// underTest is the agent's command: here the demo agent that comes with errand.
+// underTest is the agent's command: put that of yours here. This is one that comes with
+// errand and follows a script.
 func underTest(t *testing.T) client.Command {
-	file := filepath.Join(t.TempDir(), "errand")
-	if out, err := exec.Command("go", "build", "-o", file, "github.com/errand-acp/errand/cmd/errand").CombinedOutput(); err != nil {
+	file := filepath.Join(t.TempDir(), "agent")
+	if out, err := exec.Command("go", "build", "-o", file, "github.com/errand-acp/errand/testdata/scripted-agent").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	return client.Command{Path: file, Args: []string{"demo"}}
+	return client.Command{Path: file, Args: []string{"-e", `
+on session/prompt
+  permission write-1 "Write hello.txt" kind=edit path=hello.txt
+    option allow allow_once "Write it"
+    option reject reject_once "Do not"
+    when allowed
+      write hello.txt "hello"
+  end`}}
 }
 
 func TestWritesOnlyIfAllowed(t *testing.T) {
@@ -46,7 +54,7 @@ func TestWritesOnlyIfAllowed(t *testing.T) {
 			if len(res.Permissions) != 1 || res.Permissions[0].Decision != tt.want {
 				t.Errorf("permissions %+v, want one that is %s", res.Permissions, tt.want)
 			}
-			if _, err := os.Stat(filepath.Join(dir, "errand-demo.txt")); (err == nil) != tt.writes {
+			if _, err := os.Stat(filepath.Join(dir, "hello.txt")); (err == nil) != tt.writes {
 				t.Errorf("after %s: %v", tt.want, err)
 			}
 			if res.Exit == nil || res.Exit.Code == nil || *res.Exit.Code != 0 {

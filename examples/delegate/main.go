@@ -19,6 +19,9 @@ func main() {
 	if len(os.Args) < 3 {
 		log.Fatal("usage: delegate TASK COMMAND [ARG...]")
 	}
+	if err := client.Undumpable(); err != nil { // or the agent could read our environment
+		log.Print(err)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	dir, err := os.Getwd()

@@ -19,7 +19,7 @@ import (
 
 func main() {
 	if len(os.Args) < 3 {
-		log.Fatal("usage: orchestrate TASK PRESET...")
+		log.Fatal("usage: orchestrate TASK PRESET...   (example-go is one without a model; errand agents lists them)")
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

@@ -43,10 +43,11 @@ type Conn struct {
 
 	unknown atomic.Int64
 
-	// mu guards sessions and what is in them. It makes a decision on a permission
+	// mu guards sessions, own and what is in them. It makes a decision on a permission
 	// request and the queueing of its answer one step, as against session/cancel.
 	mu       sync.Mutex
 	sessions map[acp.SessionId]*turnState
+	own      []*turnState // those of sessions that are ours: the agent can make up any number of others
 }
 
 var (

@@ -56,7 +56,7 @@ func (c *Conn) refuses(s *turnState) bool {
 		return s.cancelled
 	}
 	cancelled := false
-	for _, other := range c.sessions {
+	for _, other := range c.own {
 		if other.turn != nil && !other.cancelled {
 			return false
 		}

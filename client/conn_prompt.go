@@ -121,8 +121,17 @@ func (c *Conn) startTurn(ctx context.Context, t *promptTurn, id acp.SessionId, b
 		return nil, callError(err)
 	}
 	t.call = k
-	s.turn, s.ours, s.cancelled = t, true, false
+	c.claim(s)
+	s.turn, s.cancelled = t, false
 	return k, nil
+}
+
+// claim marks a session as one of ours; with mu held.
+func (c *Conn) claim(s *turnState) {
+	if !s.ours {
+		s.ours = true
+		c.own = append(c.own, s)
+	}
 }
 
 // endTurn makes room for the next turn and reports whether this one was cancelled.
@@ -204,7 +213,8 @@ func (c *Conn) Cancel(ctx context.Context, params acp.CancelNotification) error 
 // mu held.
 func (c *Conn) postCancel(id acp.SessionId, params acp.CancelNotification) *wire.Posted {
 	s := c.state(id)
-	s.ours, s.cancelled = true, true
+	c.claim(s)
+	s.cancelled = true
 	if t := s.turn; t != nil && !t.call.Answered() {
 		t.cancelled = true
 		if t.restore == nil {

@@ -414,6 +414,21 @@ func TestConnPermissionShapes(t *testing.T) {
 	})
 }
 
+// However many sessions an agent makes up, a cancel does not look through all of them
+// for each.
+func TestConnManyForeignSessions(t *testing.T) {
+	conn := newReader()
+	for i := range 100_000 {
+		conn.state(acp.SessionId(fmt.Sprint("s", i)))
+	}
+	done := async(func() (struct{}, error) {
+		return struct{}{}, conn.Cancel(t.Context(), acp.CancelNotification{SessionId: "ours"})
+	})
+	if _, err := await(t, done); err != nil {
+		t.Error(err)
+	}
+}
+
 // A request that the agent withdraws is answered although the client goes on deciding.
 func TestConnPermissionWithdrawn(t *testing.T) {
 	p := newConnPeer(t)

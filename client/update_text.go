@@ -78,6 +78,9 @@ func (c *Conn) readText(s *wire.Scan) *textUpdate {
 	if p.hasMessageID {
 		t.chunk.MessageId = &t.messageID
 	}
+	if len(p.head) == 0 {
+		p.session, p.messageID = "", "" // too long to be kept
+	}
 	return t
 }
 

@@ -205,7 +205,11 @@ func decodeUnion(raw []byte, v reflect.Value, s *shape) bool {
 		name = "agent" // what it is without a type, says the schema
 	}
 	i, ok := s.fields[name]
-	return ok && decodeValue(raw, v.Field(i))
+	if !ok {
+		return false
+	}
+	v.SetZero() // what came before under the same name may be another variant
+	return decodeValue(raw, v.Field(i))
 }
 
 // member returns a member of an object if it is a string.

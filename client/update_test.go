@@ -87,6 +87,15 @@ func TestReadUpdateOddContent(t *testing.T) {
 	}
 }
 
+// Of a union's variants that come one after the other the last one counts, alone.
+func TestReadUpdateTwoVariants(t *testing.T) {
+	var u Update
+	readUpdate([]byte(`{"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"},"content":{"type":"image","data":"d","mimeType":"m"}}}`), &u)
+	if c := u.Value.AgentMessageChunk; c == nil || c.Content.Text != nil || c.Content.Image == nil {
+		t.Errorf("%s", asJSON(t, u.Value))
+	}
+}
+
 func newReader() *Conn {
 	conn := NewConn(nil, io.Discard, strings.NewReader(""), nil)
 	<-conn.Done()

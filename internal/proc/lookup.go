@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -66,7 +67,7 @@ func LookPath(name string, env []string) (string, error) {
 	searched := []string{}
 	path, _ := lookup(env, "PATH")
 	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) {
+		if !filepath.IsAbs(dir) || slices.Contains(searched, dir) {
 			continue
 		}
 		searched = append(searched, dir)

@@ -175,7 +175,7 @@ things measured by turns in the same run, on ordinary builds (not under the race
   checks, bounds and answers nothing. The ratio is that of the medians. It is for a machine with nothing else to
   do: on a busy one it grows, because Errand's agent leads a session of its own, and Linux schedules each session
   as a group beside the others (autogroup). A minimal client that calls setsid is slowed as much there.
-  (`+"`chrt -f 10 make bench`"+` keeps the others off.)
+  (` + "`chrt -f 10 make bench`" + ` keeps the others off.)
 - **3,000 idle processes** are there at the same time: what looks for leftover processes must not slow down
   on a busy machine.
 - **Text updates** come from a process that writes ready-made bytes, in prompts of 1,000, because

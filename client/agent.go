@@ -89,6 +89,8 @@ func (a *Agent) Redact(text string) string { return a.redact.String(text) }
 
 func (a *Agent) log(msg string, attrs ...slog.Attr) {
 	if a.opts.Logger != nil {
+		// A handler that panics must not leave the process running.
+		defer func() { _ = recover() }()
 		a.opts.Logger.LogAttrs(context.Background(), slog.LevelDebug, msg, attrs...)
 	}
 }

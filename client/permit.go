@@ -52,9 +52,11 @@ func (a *Agent) permissionRequest(p acp.RequestPermissionRequest) permission.Req
 
 // redactRecord replaces secrets in what the agent wrote.
 func (a *Agent) redactRecord(rec permission.Record) permission.Record {
-	if rec.Title != nil {
-		title := a.redact.String(*rec.Title)
-		rec.Title = &title
+	for _, text := range []**string{&rec.Title, &rec.Kind} {
+		if *text != nil {
+			clean := a.redact.String(**text)
+			*text = &clean
+		}
 	}
 	rec.RawInput = a.redactValue(rec.RawInput)
 	return rec

@@ -375,6 +375,12 @@ func (c *collector) fill(res *Result, cancelled bool, redact func(string) string
 		res.Warnings = append(res.Warnings, "the agent made more tool calls or permission requests than are kept")
 	}
 	res.Plan, res.Usage = slices.Clone(c.plan), c.usage
+	if res.Usage != nil && res.Usage.Cost != nil {
+		usage, cost := *res.Usage, *res.Usage.Cost
+		cost.Currency = redact(cost.Currency)
+		usage.Cost = &cost
+		res.Usage = &usage
+	}
 	for i, e := range res.Plan {
 		res.Plan[i] = PlanEntry{Content: redact(e.Content), Priority: redact(e.Priority), Status: redact(e.Status)}
 	}

@@ -10,7 +10,9 @@ import (
 
 // jsonForms returns how a string stands inside a JSON string, where that differs from
 // the string itself: as Go writes it by default (<, > and & escaped for HTML), without
-// that, and with everything beyond ASCII escaped, as Python does.
+// that, and with everything beyond ASCII escaped, as Python does; each also with the
+// slash escaped, as PHP does. JSON has more ways to write a string: who wants to hide
+// one can.
 func jsonForms(s string) []string {
 	var forms []string
 	for _, html := range []bool{true, false} {
@@ -21,7 +23,13 @@ func jsonForms(s string) []string {
 			forms = append(forms, string(b.Bytes()[len(`"`):b.Len()-len(`"`+"\n")]))
 		}
 	}
-	return append(forms, ascii(forms[len(forms)-1]))
+	forms = append(forms, ascii(forms[len(forms)-1]))
+	for _, f := range forms {
+		if strings.Contains(f, "/") {
+			forms = append(forms, strings.ReplaceAll(f, "/", `\/`))
+		}
+	}
+	return forms
 }
 
 // ascii escapes what is not ASCII as JSON does, in UTF-16.

@@ -35,6 +35,7 @@ func TestString(t *testing.T) {
 		{"in Go's JSON", []string{`pass"<&>\word`}, `{"e":"bad pass\"\u003c\u0026\u003e\\word"}`, `{"e":"bad [redacted]"}`},
 		{"in JSON without HTML's escapes", []string{`pass"<&>\word`}, `{"e":"bad pass\"<&>\\word"}`, `{"e":"bad [redacted]"}`},
 		{"in ASCII JSON", []string{"pässwörd🔑"}, `{"e":"p\u00e4ssw\u00f6rd\ud83d\udd11"}`, `{"e":"[redacted]"}`},
+		{"in JSON with the slash escaped", []string{"https://u:pä/word"}, `{"e":"https:\/\/u:p\u00e4\/word"}`, `{"e":"[redacted]"}`},
 		{"lines one by one", []string{pem}, "key:\n  MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n  BKcwggSjAgEAAoIBAQC7\n", "key:\n  [redacted]\n  [redacted]\n"},
 		{"the whole in JSON", []string{pem}, strings.ReplaceAll(pem, "\n", `\n`), "[redacted]"},
 		{"lines of one that writes its breaks", []string{strings.ReplaceAll(pem, "\n", `\n`)}, pem, "[redacted]\n[redacted]\n[redacted]\n[redacted]\n"},

@@ -321,11 +321,14 @@ func (c *collector) modelAndMode() (model, mode *string) {
 	return c.model, c.mode
 }
 
-// openCalls reports whether a tool call of the session is under way.
+// openCalls reports whether a tool call of the session is under way. One that was not
+// permitted is not, whatever the agent makes of it.
 func (c *collector) openCalls() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.ContainsFunc(c.calls, func(call ToolCall) bool { return open(call.Status) })
+	return slices.ContainsFunc(c.calls, func(call ToolCall) bool {
+		return open(call.Status) && (call.Permitted == nil || *call.Permitted)
+	})
 }
 
 func open(status string) bool {

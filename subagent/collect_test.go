@@ -264,6 +264,15 @@ func TestCollectOpenCalls(t *testing.T) {
 			t.Errorf("after %s: open %v", step.update, !step.open)
 		}
 	}
+
+	// A call that was denied is not under way, one that was allowed is.
+	for decision, want := range map[permission.Outcome]bool{permission.Allowed: true, permission.Denied: false, permission.Cancelled: false} {
+		c := collecting()
+		c.permission(permission.Record{SessionID: "s", ToolCallID: "3", Decision: decision})
+		if c.openCalls() != want {
+			t.Errorf("%s: open %v", decision, !want)
+		}
+	}
 }
 
 func TestCollectEarlyForeignLate(t *testing.T) {

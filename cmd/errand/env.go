@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"strings"
@@ -9,10 +11,10 @@ import (
 
 // explicitEnv puts together what --env-file and --env say, as KEY=VALUE entries: the
 // files first, so that --env wins. lookup finds a variable of this process.
-func explicitEnv(files, flags []string, lookup func(string) (string, bool)) ([]string, error) {
+func explicitEnv(ctx context.Context, files, flags []string, lookup func(string) (string, bool)) ([]string, error) {
 	var env []string
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := interruptible(ctx, func() ([]byte, error) { return readBounded(file, maxEnvFile) })
 		if err != nil {
 			return nil, fmt.Errorf("--env-file: %w", err)
 		}
@@ -30,6 +32,23 @@ func explicitEnv(files, flags []string, lookup func(string) (string, bool)) ([]s
 		env = append(env, entry)
 	}
 	return env, nil
+}
+
+// maxEnvFile is more than any environment takes, in bytes.
+const maxEnvFile = 1 << 20
+
+// readBounded reads a file that is no larger than max.
+func readBounded(file string, max int64) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, max+1))
+	if err == nil && int64(len(text)) > max {
+		err = fmt.Errorf("%s is larger than %d MiB", file, max>>20)
+	}
+	return text, err
 }
 
 // variableName is the form of a name that an error may show: somebody may have put a

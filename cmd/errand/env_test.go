@@ -114,7 +114,7 @@ func TestExplicitEnv(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := explicitEnv(tt.files, tt.flags, lookup)
+			got, err := explicitEnv(t.Context(), tt.files, tt.flags, lookup)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

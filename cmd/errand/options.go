@@ -68,8 +68,9 @@ func configError(err error) *subagent.Error {
 }
 
 // prepare checks everything that can be checked before anything is started, but the
-// prompt. command is what stands after "--"; the end of kill ends the agent at once.
-func (f *runFlags) prepare(kill context.Context, command []string, con *console) (*task, error) {
+// prompt. command is what stands after "--"; the end of ctx ends a file that does not
+// come, that of kill the agent.
+func (f *runFlags) prepare(ctx, kill context.Context, command []string, con *console) (*task, error) {
 	if f.json && f.events {
 		return nil, errors.New("--json and --events exclude each other")
 	}
@@ -88,7 +89,7 @@ func (f *runFlags) prepare(kill context.Context, command []string, con *console)
 	if t.dir, err = f.directory(); err != nil {
 		return nil, err
 	}
-	env, err := explicitEnv(f.envFiles, f.env, os.LookupEnv)
+	env, err := explicitEnv(ctx, f.envFiles, f.env, os.LookupEnv)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +99,8 @@ func (f *runFlags) prepare(kill context.Context, command []string, con *console)
 		choice.absent = err != nil
 	}
 	t.agent = choice
-	t.provider, err = subagent.NewACP(choice.name, choice.command, o)
+	t.agent.name = t.redact()(choice.name) // the name of a command may hold a secret
+	t.provider, err = subagent.NewACP(t.agent.name, choice.command, o)
 	return t, err
 }
 

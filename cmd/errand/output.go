@@ -18,6 +18,9 @@ const (
 	// stalled is how long nothing must have been read before the end of the program
 	// gives up on its reader, if the run was cancelled.
 	stalled = time.Second
+	// portion is how much is written at once: less than any reader that reads at all
+	// takes within stalled.
+	portion = 4 << 10
 )
 
 // output writes to stdout and stderr, in the order in which it is told, on a
@@ -105,20 +108,24 @@ func (o *output) writeAll() {
 		}
 		next := o.queue[0]
 		o.queue = o.queue[1:]
-		if next.to != o.stdout || o.err == nil {
-			o.write(next)
+		for text := next.text; len(text) > 0; {
+			n := min(portion, len(text))
+			if next.to != o.stdout || o.err == nil {
+				o.write(next.to, text[:n])
+			}
+			text = text[n:]
+			o.bytes -= n
+			o.changed.Broadcast()
 		}
-		o.bytes -= len(next.text)
-		o.changed.Broadcast()
 	}
 }
 
-// write writes one piece, without the lock.
-func (o *output) write(p piece) {
+// write writes a part of a piece, without the lock.
+func (o *output) write(to io.Writer, text []byte) {
 	o.mu.Unlock()
 	defer o.mu.Lock()
-	_, err := p.to.Write(p.text)
-	if err == nil || p.to != o.stdout {
+	_, err := to.Write(text)
+	if err == nil || to != o.stdout {
 		return // an error of stderr has nowhere to be told
 	}
 	o.failed(err)
@@ -132,10 +139,34 @@ func (o *output) write(p piece) {
 func (o *output) wait() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.bytes > 0 && !o.hurried {
-		o.changed.Wait()
-	}
+	o.flush()
 	return o.err
+}
+
+// flush waits, with the lock, until everything is written. It reports false where the
+// run was cancelled and a reader of ours takes nothing of what is left.
+func (o *output) flush() bool {
+	for o.bytes > 0 {
+		if !o.hurried {
+			o.changed.Wait()
+			continue
+		}
+		before := o.bytes
+		patience := time.Now().Add(stalled)
+		alarm := time.AfterFunc(stalled, func() {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.changed.Broadcast()
+		})
+		for o.bytes == before && time.Now().Before(patience) {
+			o.changed.Wait()
+		}
+		alarm.Stop()
+		if o.bytes == before {
+			return false
+		}
+	}
+	return true
 }
 
 // done says that nothing more comes and waits until it is written. It reports false
@@ -144,25 +175,12 @@ func (o *output) done() bool {
 	o.mu.Lock()
 	o.closed = true
 	o.changed.Broadcast()
-	for o.bytes > 0 && !o.hurried {
-		o.changed.Wait()
-	}
-	left := o.bytes
+	written := o.flush()
 	o.mu.Unlock()
-	for {
-		select {
-		case <-o.idle:
-			return true
-		case <-time.After(stalled):
-		}
-		o.mu.Lock()
-		before := left
-		left = o.bytes
-		o.mu.Unlock()
-		if left == before {
-			return false
-		}
+	if written {
+		<-o.idle
 	}
+	return written
 }
 
 // isClosedPipe reports whether err says that nobody reads what we write any more, as

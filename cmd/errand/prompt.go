@@ -45,10 +45,11 @@ func readPrompt(ctx context.Context, args []string, con *console) (string, error
 	case len(args) == 0 && con.inTTY:
 		return "", errors.New(`there is no PROMPT; give one, or pipe it in ("-" reads the terminal)`)
 	default:
-		var err error
-		if prompt, err = readAll(ctx, con.in); err != nil {
-			return "", err
+		text, err := interruptible(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(con.in, maxPrompt+1)) })
+		if err != nil {
+			return "", fmt.Errorf("reading the PROMPT from stdin: %w", err)
 		}
+		prompt = string(text)
 	}
 	switch {
 	case strings.TrimSpace(prompt) == "":
@@ -61,25 +62,23 @@ func readPrompt(ctx context.Context, args []string, con *console) (string, error
 	return prompt, nil
 }
 
-// readAll reads r to its end, or until ctx ends.
-func readAll(ctx context.Context, r io.Reader) (string, error) {
-	type read struct {
+// interruptible calls read, and gives up on it when ctx ends.
+func interruptible(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
+	type result struct {
 		text []byte
 		err  error
 	}
-	done := make(chan read, 1)
-	// Ends with the input, or with the program: a terminal's read cannot be stopped.
+	done := make(chan result, 1)
+	// Ends with what is read, or with the program: the reading of a terminal or a pipe
+	// cannot be stopped.
 	go func() {
-		text, err := io.ReadAll(io.LimitReader(r, maxPrompt+1))
-		done <- read{text, err}
+		text, err := read()
+		done <- result{text, err}
 	}()
 	select {
 	case <-ctx.Done():
-		return "", context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	case got := <-done:
-		if got.err != nil {
-			return "", fmt.Errorf("reading the PROMPT from stdin: %w", got.err)
-		}
-		return string(got.text), nil
+		return got.text, got.err
 	}
 }

@@ -102,7 +102,7 @@ func (f *runFlags) run(prompts, command []string, con *console) int {
 	var prompt string
 	err := onePrompt(prompts, f.command || f.agentSet)
 	if err == nil {
-		t, err = f.prepare(signals.killed, command, con)
+		t, err = f.prepare(ctx, signals.killed, command, con)
 	}
 	if err == nil {
 		prompt, err = readPrompt(ctx, prompts, con)
@@ -118,14 +118,14 @@ func (f *runFlags) run(prompts, command []string, con *console) int {
 			show.screen.note(note)
 		}
 		context.AfterFunc(ctx, show.screen.cancelling)
-		runCtx := ctx
+		runCtx, cancel := ctx, context.CancelFunc(func() {})
 		if t.timeout > 0 {
-			var cancel context.CancelFunc
 			runCtx, cancel = context.WithTimeout(ctx, t.timeout)
-			defer cancel()
-			context.AfterFunc(runCtx, out.hurry)
 		}
+		stop := context.AfterFunc(runCtx, out.hurry)
 		res = t.run(runCtx, signals, prompt, show.event)
+		stop() // the run's clock says nothing of who reads its result
+		cancel()
 		t.nameTimeout(res)
 	}
 	res.Warnings = append(append([]string{}, show.agent.notes...), res.Warnings...)

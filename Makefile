@@ -39,13 +39,7 @@ bench: ## measure what docs/benchmarks.md shows, and write it
 	$(GO) run ./internal/bench/report
 
 fuzz: ## run each fuzz target for FUZZTIME (20s)
-	@for pkg in $$($(GO) list $(PACKAGES)); do \
-		listed=$$($(GO) test -list '^Fuzz' $$pkg) || { echo "$$listed"; exit 1; }; \
-		for target in $$(echo "$$listed" | grep '^Fuzz'); do \
-			echo "== $$pkg $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
-		done; \
-	done
+	FUZZTIME=$(FUZZTIME) internal/tools/fuzz.sh $(PACKAGES)
 
 soak: ## repeat the tests of processes and connections SOAK (20) times; longer runs are to come
 	$(GO) test -race -count $(SOAK) -timeout 2h ./internal/proc ./internal/wire ./client ./subagent/...

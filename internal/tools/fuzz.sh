@@ -3,7 +3,8 @@
 #
 #	FUZZTIME=20s internal/tools/fuzz.sh ./...
 set -u
-for pkg in $(go list "$@"); do
+pkgs=$(go list "$@") || exit 1
+for pkg in $pkgs; do
 	targets=$(go test -list '^Fuzz' "$pkg") || { echo "$targets"; exit 1; }
 	for target in $(echo "$targets" | grep '^Fuzz'); do
 		echo "== $pkg $target"

@@ -130,9 +130,8 @@ func parityClose(t *testing.T) {
 		t.Run("at the prompt", func(t *testing.T) {
 			t.Parallel()
 			s := play(t, `on session/new
-				reply {"sessionId":"s1"}
 				stdin close
-				write torn
+				reply {"sessionId":"s1"}
 				wait forever`, &subagent.ACPOptions{Graces: shortGraces})
 			// Written until the pipe is full: that stdin is closed shows for certain.
 			res := s.run("a long prompt " + strings.Repeat("x", 1<<20))
@@ -175,6 +174,7 @@ func parityClose(t *testing.T) {
 				wait forever`, &subagent.ACPOptions{Graces: shortGraces})
 			run := s.start(t.Context())
 			s.await("torn")
+			outcome(t, run) // a cancel of Close's must not come before the answer is read
 			res := closed(t, run)
 			ended(t, res, stopreason.Completed, "")
 			equal(t, "output", res.Output, "the answer")

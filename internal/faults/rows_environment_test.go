@@ -1,0 +1,5 @@
+package faults
+
+func environmentRows() []row {
+	return []row{}
+}

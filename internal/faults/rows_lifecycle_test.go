@@ -1,0 +1,5 @@
+package faults
+
+func lifecycleRows() []row {
+	return []row{}
+}

@@ -1,0 +1,5 @@
+package faults
+
+func permissionRows() []row {
+	return []row{}
+}

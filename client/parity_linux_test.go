@@ -116,7 +116,9 @@ func faultsPlatform(t *testing.T) {
 
 	t.Run("L17 stops itself", func(t *testing.T) {
 		t.Parallel()
-		s := play(t, `on session/prompt; text "up"; raise STOP; wait forever`)
+		// It is deaf to EOF too: SIGCONT lets it see that at the same time as SIGTERM, and
+		// another thread of it could heed the one before the other, with exit status 0.
+		s := play(t, "on session/prompt; text \"up\"; raise STOP; wait forever\non eof; wait forever")
 		s.opts.Graces = client.Graces{Cancel: 200 * time.Millisecond, EOF: 200 * time.Millisecond, Term: hang}
 		turn := s.ask(t.Context(), s.session(), "go")
 		s.until("it has stopped", func() bool {

@@ -1,13 +1,14 @@
 package redact
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
 
 // naive is the Redactor in its simplest form: mark every byte of every occurrence,
-// then write each marked run as one Mark.
-func naive(patterns []string, s string) string {
+// then write each marked run as one Mark. cut marks the beginning of one at the end too.
+func naive(patterns []string, s string, cut bool) string {
 	secret := make([]bool, len(s))
 	for _, p := range patterns {
 		for i := range len(s) - len(p) + 1 {
@@ -15,6 +16,13 @@ func naive(patterns []string, s string) string {
 				for j := range len(p) {
 					secret[i+j] = true
 				}
+			}
+		}
+	}
+	for i := range len(s) - Shortest + 1 {
+		if cut && slices.ContainsFunc(patterns, func(p string) bool { return strings.HasPrefix(p, s[i:]) }) {
+			for j := i; j < len(s); j++ {
+				secret[j] = true
 			}
 		}
 	}
@@ -45,14 +53,21 @@ func FuzzRedact(f *testing.F) {
 		// The text gets secrets to find, however the fuzzer spells it.
 		secrets := strings.Split(list, "|")
 		text += " " + strings.Join(secrets, "")
+		if len(pieces) > 1 {
+			text = text[:max(0, len(text)-int(pieces[1]%16))] // ends in the middle of one
+		}
 
 		r := New(secrets)
-		want := naive(r.patterns, text)
+		want := naive(r.patterns, text, false)
 		if got := r.String(text); got != want {
 			t.Fatalf("String(%q) = %q, want %q", text, got, want)
 		}
 		if got := r.Bytes([]byte(text)); string(got) != want {
 			t.Fatalf("Bytes(%q) = %q, want %q", text, got, want)
+		}
+		want = naive(r.patterns, text, true)
+		if got := r.Cut(text); got != want {
+			t.Fatalf("Cut(%q) = %q, want %q", text, got, want)
 		}
 
 		var out strings.Builder

@@ -22,15 +22,18 @@ type Redactor struct {
 }
 
 // New returns a Redactor of the secrets. Those shorter than [Shortest] and blank ones are
-// ignored. A secret is found as it is and as it stands in JSON; the lines of one that has
-// several (a private key) are found one by one too, if they are long enough, whether it
-// has line breaks or writes them as \n.
+// ignored. A secret is found as it is, as it stands in JSON, also in JSON within JSON, and
+// as it stands in a URL; the lines of one that has several (a private key) are found one
+// by one too, if they are long enough, whether it has line breaks or writes them as \n.
+// What somebody made of it otherwise, in base64 or in capitals say, is not found.
 func New(secrets []string) *Redactor {
 	r := &Redactor{}
 	for _, secret := range secrets {
 		r.add(secret)
 		for line := range strings.SplitSeq(lineBreaks.Replace(secret), "\n") {
-			r.add(strings.TrimSpace(line))
+			line = strings.TrimSpace(line)
+			r.add(line)
+			r.add(strings.Trim(line, `"'`)) // whoever reads the variable may take them off
 		}
 	}
 	slices.Sort(r.patterns)
@@ -47,37 +50,58 @@ func New(secrets []string) *Redactor {
 var lineBreaks = strings.NewReplacer("\r", "\n", `\r`, "\n", `\n`, "\n")
 
 func (r *Redactor) add(secret string) {
-	if len(secret) >= Shortest && strings.TrimSpace(secret) != "" {
-		r.patterns = append(append(r.patterns, secret), jsonForms(secret)...)
+	if len(secret) < Shortest || strings.TrimSpace(secret) == "" {
+		return
+	}
+	for _, form := range forms(secret) {
+		if len(form) >= Shortest {
+			r.patterns = append(r.patterns, form)
+		}
 	}
 }
 
 // String returns s without the secrets.
-func (r *Redactor) String(s string) string {
+func (r *Redactor) String(s string) string { return r.text(s, whole) }
+
+// Cut is String for text that may end in the middle of a secret, because it was cut there
+// or its writer died: the beginning of one at the end of s, of [Shortest] bytes or more,
+// is taken out too.
+func (r *Redactor) Cut(s string) string { return r.text(s, cut) }
+
+func (r *Redactor) text(s string, end ending) string {
 	b := []byte(s)
-	if !r.occurs(b) {
+	if !r.occurs(b, end) {
 		return s
 	}
-	return string(r.scan(nil, b, &progress{}, true))
+	return string(r.scan(nil, b, &progress{}, end))
 }
 
 // Bytes returns b without the secrets; b itself if there is none in it. It does not
 // change b.
 func (r *Redactor) Bytes(b []byte) []byte {
-	if !r.occurs(b) {
+	if !r.occurs(b, whole) {
 		return b
 	}
-	return r.scan(nil, b, &progress{}, true)
+	return r.scan(nil, b, &progress{}, whole)
 }
 
+// ending says what comes after a piece of text.
+type ending int
+
+const (
+	more  ending = iota // the next piece
+	whole               // nothing
+	cut                 // nothing, and what comes last may be incomplete
+)
+
 // occurs reports whether there is anything to take out of b.
-func (r *Redactor) occurs(b []byte) bool {
+func (r *Redactor) occurs(b []byte, end ending) bool {
 	if r == nil {
 		return false
 	}
 	for i, c := range b {
 		for _, pattern := range r.from(c) {
-			if begins(b[i:], pattern) {
+			if begins(b[i:], pattern) || end == cut && breaksOff(b[i:], pattern) {
 				return true
 			}
 		}
@@ -100,7 +124,7 @@ type progress struct {
 // scan appends src without the secrets to dst. At the end of a piece that is not the
 // last it stops before the first byte with which a secret may begin that goes on in
 // the next piece.
-func (r *Redactor) scan(dst, src []byte, p *progress, last bool) []byte {
+func (r *Redactor) scan(dst, src []byte, p *progress, end ending) []byte {
 	clear := 0 // src[clear:i] holds no secret and is not in dst yet
 	i := 0
 	for ; i < len(src); i++ {
@@ -110,8 +134,10 @@ func (r *Redactor) scan(dst, src []byte, p *progress, last bool) []byte {
 			switch {
 			case begins(rest, pattern):
 				p.covered = max(p.covered, i+len(pattern))
-			case !last && len(rest) < len(pattern) && begins(rest, pattern[:len(rest)]):
+			case end == more && isStart(rest, pattern):
 				undecided = true
+			case end == cut && breaksOff(rest, pattern):
+				p.covered = len(src)
 			}
 		}
 		if undecided {
@@ -138,3 +164,9 @@ func (r *Redactor) scan(dst, src []byte, p *progress, last bool) []byte {
 func begins(b []byte, s string) bool {
 	return len(b) >= len(s) && (len(s) == 1 || b[1] == s[1]) && string(b[:len(s)]) == s
 }
+
+// isStart reports whether b is the beginning of s and no more.
+func isStart(b []byte, s string) bool { return len(b) < len(s) && begins(b, s[:len(b)]) }
+
+// breaksOff reports whether b is so much of the beginning of s that it must not be seen.
+func breaksOff(b []byte, s string) bool { return len(b) >= Shortest && isStart(b, s) }

@@ -39,6 +39,20 @@ func TestString(t *testing.T) {
 		{"lines one by one", []string{pem}, "key:\n  MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n  BKcwggSjAgEAAoIBAQC7\n", "key:\n  [redacted]\n  [redacted]\n"},
 		{"the whole in JSON", []string{pem}, strings.ReplaceAll(pem, "\n", `\n`), "[redacted]"},
 		{"lines of one that writes its breaks", []string{strings.ReplaceAll(pem, "\n", `\n`)}, pem, "[redacted]\n[redacted]\n[redacted]\n[redacted]\n"},
+		{"in JSON within JSON", []string{`pass"word\n`}, `{"e":"{\"k\":\"pass\\\"word\\\\n\"}"}`, `{"e":"{\"k\":\"[redacted]\"}"}`},
+		{"in ASCII JSON with capitals", []string{"pässwörd🔑"}, `p\u00E4ssw\u00F6rd\uD83D\uDD11`, "[redacted]"},
+		{"in a query", []string{"ab+c/d=é f"}, "?k=ab%2Bc%2Fd%3D%C3%A9+f ?k=ab%2Bc%2Fd%3D%C3%A9%20f", "?k=[redacted] ?k=[redacted]"},
+		{"in a path", []string{"ab+c/d=e?f"}, "/ab+c%2Fd=e%3Ff/", "/[redacted]/"},
+		{"out of a URL", []string{"p%40ss%2Fword%22"}, `p@ss/word" p@ss\/word\"`, "[redacted] [redacted]"},
+		{"no percent encoding", []string{"100%_sure"}, "100%_sure", "[redacted]"},
+		{"without its quotes", []string{`"abcdefgh"`, "'ijklmnop'"}, "abcdefgh ijklmnop", "[redacted] [redacted]"},
+		{"without the blanks around it", []string{" abcdefgh\n"}, "x=abcdefgh", "x=[redacted]"},
+		{"one is the beginning of another", []string{"abcdefgh", "abcdefgh-more"}, "abcdefgh-mo abcdefgh-more", "[redacted]-mo [redacted]"},
+		{"characters of regular expressions", []string{"a.*b[c]{2}$^|"}, "axxxb a.*b[c]{2}$^|", "axxxb [redacted]"},
+		{"in other case it is another text", []string{"abcdefgh"}, "ABCDEFGH", "ABCDEFGH"},
+		{"a beginning at the end", []string{"abcdefghijkl"}, "x abcdefghijk", "x abcdefghijk"}, // Cut is for that
+		{"a hundred thousand times", []string{"abcdefgh"}, strings.Repeat("abcdefgh", 1e5) + " x", "[redacted] x"},
+		{"replaced bytes", []string{"abc\xff\xfedefgh"}, "abc\uFFFD\uFFFDdefgh abc\uFFFDdefgh", "[redacted] [redacted]"},
 		{"not UTF-8", []string{"\xff\xfe\xfd\xfc\xfb\xfa\xf9\xf8"}, "a\xff\xfe\xfd\xfc\xfb\xfa\xf9\xf8b", "a[redacted]b"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -66,7 +80,7 @@ func TestString(t *testing.T) {
 				if err := w.Close(); err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(test.want, out.String()); diff != "" {
+				if diff := cmp.Diff(r.Cut(test.in), out.String()); diff != "" {
 					t.Errorf("Writer, %d bytes at a time (-want +got):\n%s", size, diff)
 				}
 			}
@@ -88,6 +102,32 @@ func TestJSONForms(t *testing.T) {
 	}
 }
 
+// TestCut tries every place at which a text can end within a secret.
+func TestCut(t *testing.T) {
+	r := New([]string{"abcdefghijkl", "defghijk-another", pem})
+	for _, text := range []string{"abcdefghijkl", "abcdefghijk-another", pem} {
+		for n := range len(text) + 1 {
+			got := r.Cut("x " + text[:n])
+			for i := range n - Shortest + 1 {
+				if left := text[i : i+Shortest]; strings.Contains(got, left) {
+					t.Errorf("Cut(%q) = %q, which has %q", text[:n], got, left)
+				}
+			}
+		}
+	}
+	for _, test := range []struct{ in, want string }{
+		{"x abcdefg", "x abcdefg"}, // seven bytes are not enough to tell
+		{"x abcdefgh", "x [redacted]"},
+		{"x abcdefgh ", "x abcdefgh "}, // it did not end there
+		{"abcdefghijklabcdefghi", "[redacted]"},
+		{"", ""},
+	} {
+		if got := r.Cut(test.in); got != test.want {
+			t.Errorf("Cut(%q) = %q, want %q", test.in, got, test.want)
+		}
+	}
+}
+
 func TestNil(t *testing.T) {
 	var r *Redactor
 	var out strings.Builder
@@ -96,7 +136,7 @@ func TestNil(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := []string{r.String("a"), string(r.Bytes([]byte("b"))), out.String()}; cmp.Diff([]string{"a", "b", "hunter2"}, got) != "" {
+	if got := []string{r.String("a"), string(r.Bytes([]byte("b"))), r.Cut("c"), out.String()}; cmp.Diff([]string{"a", "b", "c", "hunter2"}, got) != "" {
 		t.Errorf("a nil Redactor gave %q", got)
 	}
 }
@@ -116,7 +156,7 @@ func TestWriterHoldsLittle(t *testing.T) {
 		{" s", " "},                               // the other one may begin
 		{"ecret-one!", "[redacted]!"},             // and does
 		{strings.Repeat("long ", 40000), "*long"}, // flows through
-		{"secret-on", ""},
+		{"hunter2x secret-on", "hunter2x "},
 	} {
 		out.Reset()
 		if _, err := io.WriteString(w, step.in); err != nil {
@@ -137,10 +177,10 @@ func TestWriterHoldsLittle(t *testing.T) {
 		t.Errorf("%d bytes of memory are kept after a long write", c)
 	}
 	out.Reset()
-	if err := w.Close(); err != nil || out.String() != "secret-on" {
-		t.Errorf("Close wrote %q, %v, want what was held", out.String(), err)
+	if err := w.Close(); err != nil || out.String() != Mark {
+		t.Errorf("Close wrote %q, %v, want a mark: what was held is nearly a secret", out.String(), err)
 	}
-	if err := w.Close(); err != nil || out.String() != "secret-on" {
+	if err := w.Close(); err != nil || out.String() != Mark {
 		t.Errorf("the second Close wrote again: %q, %v", out.String(), err)
 	}
 }

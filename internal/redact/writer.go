@@ -5,8 +5,9 @@ import "io"
 // Writer returns a writer that redacts what is written to it, also where a secret is
 // split between writes, and passes it on to w. It holds back only what may be the
 // beginning of a secret: an unfinished line or a prompt without one flows through at
-// once, and less than the longest secret is ever held. Close writes what is held back
-// and does not close w. After an error of w every call returns that error.
+// once, and less than the longest secret is ever held. Close writes what is held back, as
+// [Redactor.Cut] has it, and does not close w. After an error of w every call returns
+// that error.
 //
 // The writer is for one goroutine at a time. With a nil *Redactor it passes on
 // everything as it is.
@@ -27,7 +28,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	if w.r == nil {
 		return w.w.Write(p)
 	}
-	if err := w.pass(p, false); err != nil {
+	if err := w.pass(p, more); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -37,18 +38,18 @@ func (w *writer) Close() error {
 	if w.r == nil {
 		return nil
 	}
-	return w.pass(nil, true)
+	return w.pass(nil, cut)
 }
 
 // pass writes out what can be decided with p at hand.
-func (w *writer) pass(p []byte, last bool) error {
+func (w *writer) pass(p []byte, end ending) error {
 	if w.err != nil {
 		return w.err
 	}
 	if len(w.held) > 0 {
 		p = append(w.held, p...)
 	}
-	out := w.r.scan(w.out[:0], p, &w.progress, last)
+	out := w.r.scan(w.out[:0], p, &w.progress, end)
 	w.held = append(w.held[:0], p[w.progress.done:]...)
 	if len(out) > 0 {
 		_, w.err = w.w.Write(out)

@@ -12,8 +12,8 @@ import (
 
 // CallError says why a call or a notification of a [Conn] has no answer of the agent.
 // It wraps the error of the context (errors.Is knows context.Canceled and
-// DeadlineExceeded), a [TooLargeError], [EchoError], [ClosedError] or [WriteError], or
-// one of [ErrTurnActive], [ErrCallbackContext] and [ErrBacklog].
+// DeadlineExceeded), a [TooLargeError], [TooDeepError], [EchoError], [ClosedError] or
+// [WriteError], or one of [ErrTurnActive], [ErrCallbackContext] and [ErrBacklog].
 //
 // An error that the agent itself answered with is an *acp.RequestError instead.
 type CallError struct {
@@ -37,6 +37,17 @@ type TooLargeError struct {
 
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the answer to %s is larger than the limit of %d bytes", e.Method, e.Limit)
+}
+
+// TooDeepError is an answer of the agent whose arrays and objects nest deeper than any
+// reader of JSON is sure to take. The connection goes on.
+type TooDeepError struct {
+	Method string
+	Limit  int // levels
+}
+
+func (e *TooDeepError) Error() string {
+	return fmt.Sprintf("the answer to %s nests deeper than the limit of %d levels", e.Method, e.Limit)
 }
 
 // EchoError is a peer that sends our own requests back: a terminal, or a program like
@@ -100,6 +111,8 @@ func callError(err error) error {
 	switch e := call.Err.(type) {
 	case *wire.TooLargeError:
 		cause = &TooLargeError{Method: call.Method, Limit: e.Limit}
+	case *wire.TooDeepError:
+		cause = &TooDeepError{Method: call.Method, Limit: e.Limit}
 	case *wire.EchoError:
 		cause = &EchoError{Method: call.Method}
 	case *wire.ClosedError:

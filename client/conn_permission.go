@@ -34,7 +34,7 @@ const (
 	whyCancelled = "turn cancelled"
 	whyWithdrawn = "withdrawn by the agent"
 	whyGone      = "connection ended"
-	whyTooLarge  = "request too large"
+	whyUnread    = "request too large"
 	whyFailed    = "no usable answer"
 )
 
@@ -126,7 +126,7 @@ func (c *Conn) tellDesk(r *wire.Request, v verdict, since time.Time) {
 	defer c.wire.Contain()
 	now, later := c.opts.desk.settled(r.Params, v.rec, v.why, since)
 	if later != nil {
-		defer c.wire.Defer(later) // whatever becomes of now
+		defer c.wire.Defer(later, len(r.Params)) // whatever becomes of now
 	}
 	if now != nil {
 		now()
@@ -153,8 +153,8 @@ func (c *Conn) serveAsk(r *wire.Request) {
 	// What the agent withdraws is answered though the client may go on deciding.
 	stop := context.AfterFunc(r.Context(), func() { c.answerAsk(r, refusal(whyWithdrawn)) })
 	defer stop()
-	if r.TooLarge {
-		v = refusal(whyTooLarge)
+	if r.Unread != nil {
+		v = refusal(whyUnread)
 		return
 	}
 	v = c.decide(r.Context(), readAsk(r.Params))

@@ -26,9 +26,9 @@ type turnState struct {
 
 // promptTurn is a prompt in flight; guarded by Conn.mu.
 type promptTurn struct {
-	call      *wire.Call
-	cancelled bool
-	restore   func() // undoes what the cancel did to the queue's bound
+	call    *wire.Call
+	cancel  *wire.Posted // the first session/cancel; nil before
+	restore func()       // undoes what the cancel did to the queue's bound
 }
 
 // state returns what is known of a session; with mu held.
@@ -65,7 +65,7 @@ func (c *Conn) Prompt(ctx context.Context, params acp.PromptRequest) (acp.Prompt
 // promptReply is what is known of a turn that has ended.
 type promptReply struct {
 	raw json.RawMessage // the result as it came; nil without one
-	// cancelled is true if session/cancel was sent before the answer was read.
+	// cancelled is true if session/cancel was sent, and before the answer was read.
 	cancelled bool
 	// sent is true once anything of the prompt was written.
 	sent bool
@@ -148,7 +148,7 @@ func (c *Conn) endTurn(t *promptTurn, id acp.SessionId) (cancelled bool) {
 			c.settleAll(s, whyGone)
 		}
 	}
-	return t.cancelled
+	return t.cancel != nil && !t.cancel.After(t.call)
 }
 
 // giveUp ends a turn whose context has ended: an answer that has been read counts, a
@@ -187,7 +187,7 @@ func (c *Conn) stopTurn(t *promptTurn, id acp.SessionId, k *wire.Call, err error
 	if k.Withdraw(err) {
 		return false
 	}
-	if !t.cancelled {
+	if t.cancel == nil {
 		c.postCancel(id, acp.CancelNotification{SessionId: id})
 	}
 	return true
@@ -215,14 +215,14 @@ func (c *Conn) postCancel(id acp.SessionId, params acp.CancelNotification) *wire
 	s := c.state(id)
 	c.claim(s)
 	s.cancelled = true
-	if t := s.turn; t != nil && !t.call.Answered() {
-		t.cancelled = true
-		if t.restore == nil {
-			// The agent's last words must not wait for a slow callback.
-			t.restore = c.wire.Lift()
-		}
-	}
+	t := s.turn
+	first := t != nil && t.cancel == nil && !t.call.Answered()
 	posted := c.wire.Post(acp.AgentMethodSessionCancel, params)
+	if first {
+		t.cancel = posted
+		// The agent's last words must not wait for a slow callback.
+		t.restore = c.wire.Lift()
+	}
 	for _, s := range c.sessions {
 		if c.refuses(s) {
 			c.settleAll(s, whyCancelled)

@@ -149,8 +149,8 @@ func (c *Conn) serveRequest(r *wire.Request) (any, error) {
 		// Before the params are looked at: whatever they are, the method is not there.
 		return nil, acp.NewMethodNotFound(r.Method)
 	}
-	if r.TooLarge {
-		return nil, acp.NewInvalidRequest("the request is too large")
+	if r.Unread != nil {
+		return nil, acp.NewInvalidRequest(r.Unread.Error())
 	}
 	ctx := r.Context()
 	if serve := requests[r.Method]; serve != nil {

@@ -23,8 +23,9 @@ type Call struct {
 	done   chan struct{}
 
 	// Guarded by Conn.mu:
-	replying bool // taken from Conn.calls by the reader
-	over     bool // done is closed
+	replying bool  // taken from Conn.calls by the reader
+	begun    int64 // Conn.begun at that time
+	over     bool  // done is closed
 
 	// Set before read or done is closed:
 	result []byte

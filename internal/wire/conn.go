@@ -19,7 +19,7 @@ type Options struct {
 	// 8 MiB. Beyond it the reader waits, and so in the end does the peer.
 	MaxQueueBytes int
 	// MaxRequests bounds how many requests of the peer are handled at once; 0 means
-	// 64. The others wait in the queue.
+	// 64. The others wait in the queue. MaxQueueBytes bounds what those are in bytes.
 	MaxRequests int
 	// Logger gets one record a frame (direction, method, id, bytes; never its
 	// content) at level Debug, and panics at level Error. Nil is silent.
@@ -105,6 +105,7 @@ type Conn struct {
 	out      []*outgoing
 	writing  bool
 	writeErr error
+	begun    int64 // how many frames were begun to be written
 
 	nextID    int64
 	calls     map[int64]*Call
@@ -116,8 +117,10 @@ type Conn struct {
 	ended    error
 	requests map[string]*Request // the unanswered ones by idKey
 	open     int                 // how many requests are unanswered
-	waiting  []*Request          // what waits for one of MaxRequests slots
+	waiting  []*Request          // what has not begun to be served
 	serving  int
+	// servingBytes is what the requests that are served cost the queue before.
+	servingBytes int64
 
 	stats Stats
 }

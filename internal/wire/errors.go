@@ -6,8 +6,12 @@ import (
 	"fmt"
 )
 
-// codeInternal is JSON-RPC's code for a request that could not be served.
-const codeInternal = -32603
+// JSON-RPC's codes for what is no proper request, and for one that could not be served
+// (https://www.jsonrpc.org/specification#error_object).
+const (
+	codeInvalid  = -32600
+	codeInternal = -32603
+)
 
 // Error is the error that a peer answers a request with. A [Handler] returns one to
 // choose the answer; any other error of a handler becomes a fixed text.
@@ -20,8 +24,8 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("error %d: %s", e.Code, e.Message) }
 
 // CallError says why a call or notification has no answer of the peer. What it wraps
-// is the error of the context, a [TooLargeError], [EchoError], [ClosedError] or
-// [WriteError], or [ErrBacklog].
+// is the error of the context, a [TooLargeError], [TooDeepError], [EchoError],
+// [ClosedError] or [WriteError], or [ErrBacklog].
 type CallError struct {
 	Method string
 	// Sent is false if nothing of the frame was written.
@@ -32,11 +36,18 @@ type CallError struct {
 func (e *CallError) Error() string { return e.Method + ": " + e.Err.Error() }
 func (e *CallError) Unwrap() error { return e.Err }
 
-// TooLargeError is a reply that is longer than Options.MaxMessageBytes.
+// TooLargeError is a frame that is longer than Options.MaxMessageBytes.
 type TooLargeError struct{ Limit int }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the reply is larger than the limit of %d bytes", e.Limit)
+	return fmt.Sprintf("the frame is larger than the limit of %d bytes", e.Limit)
+}
+
+// TooDeepError is a frame of which something nests deeper than this package reads.
+type TooDeepError struct{ Limit int }
+
+func (e *TooDeepError) Error() string {
+	return fmt.Sprintf("the frame nests deeper than the limit of %d levels", e.Limit)
 }
 
 // EchoError is a peer that sends our own requests back.
@@ -63,4 +74,7 @@ func (e *WriteError) Unwrap() error { return e.Cause }
 // that callback than Options.MaxQueueBytes and MaxMessageBytes together.
 var ErrBacklog = errors.New("too much waits behind the callback that made the call")
 
-var errInternal = &Error{Code: codeInternal, Message: "Internal error"}
+var (
+	errInvalid  = &Error{Code: codeInvalid, Message: "Invalid request"}
+	errInternal = &Error{Code: codeInternal, Message: "Internal error"}
+)

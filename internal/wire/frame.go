@@ -12,7 +12,11 @@ const version = `"2.0"`
 // frame is what a JSON object says as a JSON-RPC frame. Values are raw JSON, nil
 // where the member is missing.
 type frame struct {
-	v2          bool
+	// marked is true with a jsonrpc member, whatever version it says: no log line has
+	// one.
+	marked bool
+	// asks is true with a method or params, whatever they are.
+	asks        bool
 	method      []byte // unquoted; empty if it is missing or no string
 	id, params  []byte
 	result, err []byte
@@ -36,6 +40,7 @@ func parseFrame(s *Scan, p parser) (f frame, ok bool) {
 			s.Kind()
 			before := *s
 			if f.parsed = p.parse(f.method, s); f.parsed != nil && s.OK() {
+				f.asks = true
 				f.params = s.text[before.pos:s.pos]
 				continue
 			}
@@ -44,16 +49,13 @@ func parseFrame(s *Scan, p parser) (f frame, ok bool) {
 		value := s.Skip()
 		switch string(name) {
 		case "jsonrpc":
-			f.v2 = string(value) == version
+			f.marked = !isNull(value)
 		case "method":
-			f.method = nil
-			if len(value) > 0 && value[0] == '"' {
-				f.method = unquoted(value)
-			}
+			f.asks, f.method = true, methodName(value)
 		case "id":
 			f.id = value
 		case "params":
-			f.params, f.parsed = value, nil
+			f.asks, f.params, f.parsed = true, value, nil
 		case "result":
 			f.result = value
 		case "error":
@@ -63,10 +65,18 @@ func parseFrame(s *Scan, p parser) (f frame, ok bool) {
 	return f, s.OK()
 }
 
+// methodName returns what value says if it is a string.
+func methodName(value []byte) []byte {
+	if len(value) == 0 || value[0] != '"' {
+		return nil
+	}
+	return unquoted(value)
+}
+
 // fails reports whether the frame has an error: not a null one, and not the text
 // that a log line may have under that name.
 func (f *frame) fails() bool {
-	return f.err != nil && !isNull(f.err) && (f.v2 || f.err[0] == '{')
+	return f.err != nil && !isNull(f.err) && (f.marked || f.err[0] == '{')
 }
 
 // isReply reports whether the frame answers something. A peer that writes all members
@@ -74,6 +84,12 @@ func (f *frame) fails() bool {
 func (f *frame) isReply() bool {
 	return f.fails() || f.result != nil && (len(f.method) == 0 || !isNull(f.result))
 }
+
+// isInvalid reports whether the frame, which is no reply and has no usable method, is a
+// request all the same, which JSON-RPC wants answered: it says that it is JSON-RPC,
+// has an id, and asks something. A log object with an id does not say so, and what
+// has nothing but an id may as well be the reply of a peer that left the result out.
+func (f *frame) isInvalid() bool { return f.marked && f.id != nil && f.asks }
 
 func isNull(raw []byte) bool { return string(raw) == "null" }
 

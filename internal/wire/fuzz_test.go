@@ -51,11 +51,7 @@ func FuzzPeer(f *testing.F) {
 		for _, k := range calls {
 			<-k.Done()
 		}
-		eventually(t, "all is done", func() bool {
-			conn.mu.Lock()
-			defer conn.mu.Unlock()
-			return conn.open == 0 && conn.serving == 0 && !conn.writing && !conn.dispatching && conn.queued.Load() == 0
-		})
+		eventually(t, "all is done", conn.idle)
 		if s := conn.Stats(); len(s.Noise) > maxNoise {
 			t.Errorf("%d lines of noise are kept", len(s.Noise))
 		}

@@ -60,13 +60,14 @@ func (c *Conn) hand() {
 	}
 }
 
-// Defer gives v to Handler.Run, after what was handed over before. It may be called
-// from any goroutine.
-func (c *Conn) Defer(v any) {
-	c.queued.Add(itemCost)
+// Defer gives v, which holds so many bytes, to Handler.Run, after what was handed over
+// before. It may be called from any goroutine.
+func (c *Conn) Defer(v any, size int) {
+	cost := int64(size) + itemCost
+	c.queued.Add(cost)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.queue = append(c.queue, item{v, itemCost})
+	c.queue = append(c.queue, item{v, cost})
 	c.startDispatcher()
 }
 

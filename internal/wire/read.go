@@ -93,14 +93,21 @@ func (c *Conn) line(line []byte) {
 	defer func() { *s = Scan{} }() // it would hold a long line
 	if text[0] == '{' {
 		f, ok := parseFrame(s, c)
-		if !ok || len(trimLead(s.Rest())) > 0 || !c.route(&f, len(line), false) {
+		if s.deep {
+			c.deepLine(line, text)
+		} else if !ok || len(trimLead(s.Rest())) > 0 || !c.route(&f, len(line), nil) {
 			c.noise(line)
 		}
 		return
 	}
 
 	// An array counts only as a whole. Its requests are answered one by one.
-	if s.Skip() == nil || len(trimLead(s.Rest())) > 0 {
+	whole := s.Skip() != nil
+	if s.deep {
+		c.deepLine(line, text)
+		return
+	}
+	if !whole || len(trimLead(s.Rest())) > 0 {
 		c.noise(line)
 		return
 	}
@@ -110,7 +117,7 @@ func (c *Conn) line(line []byte) {
 		c.relieve()
 		element := s.Skip()
 		es := NewScan(element)
-		if f, ok := parseFrame(&es, nil); ok && c.route(&f, len(element), false) {
+		if f, ok := parseFrame(&es, nil); ok && c.route(&f, len(element), nil) {
 			frames++
 		} else {
 			others++
@@ -124,18 +131,33 @@ func (c *Conn) line(line []byte) {
 // overLine takes a line that is too long, of which start has been read. head is what
 // may be kept of it.
 func (c *Conn) overLine(start, head []byte) {
-	frames := 0
-	s := skim{emit: func(f frame) {
-		c.relieve()
-		if c.route(&f, 0, true) {
-			frames++
-		}
-	}}
+	s, frames := c.skimmer(&TooLargeError{Limit: c.opts.MaxMessageBytes})
 	s.feed(trimLead(start))
 	c.lines.rest(s.feed)
-	if frames == 0 {
+	if *frames == 0 {
 		c.noise(head)
 	}
+}
+
+// deepLine takes a line of which something nests too deep.
+func (c *Conn) deepLine(line, text []byte) {
+	s, frames := c.skimmer(&TooDeepError{Limit: maxDepth})
+	s.feed(text)
+	if *frames == 0 {
+		c.noise(line)
+	}
+}
+
+// skimmer returns a skim that routes the frames of a line that is not read, because of
+// why, and where it counts them.
+func (c *Conn) skimmer(why error) (s *skim, frames *int) {
+	frames = new(int)
+	return &skim{emit: func(f frame) {
+		c.relieve()
+		if c.route(&f, 0, why) {
+			*frames++
+		}
+	}}, frames
 }
 
 // intern returns name as a string that is allocated only when it is another one than
@@ -154,11 +176,11 @@ func (c *Conn) parse(method []byte, s *Scan) any {
 	return c.h.Parse(c.intern(method), s)
 }
 
-// route takes one frame; false means that it is none. over says that the frame was
-// too large, so that params, result and err are not there.
-func (c *Conn) route(f *frame, size int, over bool) bool {
+// route takes one frame; false means that it is none. unread, if not nil, is why its
+// params, result and err are not there.
+func (c *Conn) route(f *frame, size int, unread error) bool {
 	if f.isReply() {
-		if taken, known := c.reply(f, size, over); taken {
+		if taken, known := c.reply(f, size, unread); taken {
 			if known {
 				c.frames.Add(1)
 			}
@@ -166,11 +188,16 @@ func (c *Conn) route(f *frame, size int, over bool) bool {
 		}
 	}
 	if len(f.method) == 0 {
+		if f.isInvalid() {
+			c.frames.Add(1)
+			c.answerAtOnce(f.id, "", errInvalid)
+			return true
+		}
 		return false
 	}
 	method := c.intern(f.method)
 	class := c.h.Classify(method)
-	if !f.v2 && class == ClassUnknown && method != cancelMethod {
+	if !f.marked && class == ClassUnknown && method != cancelMethod {
 		return false
 	}
 	c.frames.Add(1)
@@ -182,24 +209,24 @@ func (c *Conn) route(f *frame, size int, over bool) bool {
 	case method == cancelMethod:
 		c.withdrawn(f.params)
 	case f.id == nil || class == ClassNotification:
-		if over {
+		if unread != nil {
 			c.count(&c.stats.Dropped)
 		} else if v := c.h.Notification(method, f.params, f.parsed); v != nil {
 			c.push(v, size)
 		}
 		if f.id != nil && !isNull(f.id) {
-			c.answerAtOnce(f.id, method)
+			c.answerAtOnce(f.id, method, nil)
 		}
 	case class == ClassPeer && c.echo(f.id, method):
 	default:
-		c.receive(f, method, size, over)
+		c.receive(f, method, size, unread)
 	}
 	return true
 }
 
 // reply takes a reply. taken is false for a frame that answers nothing of ours and can
 // be something else; known is false for noise.
-func (c *Conn) reply(f *frame, size int, over bool) (taken, known bool) {
+func (c *Conn) reply(f *frame, size int, unread error) (taken, known bool) {
 	c.mu.Lock()
 	id, ours := ourID(f.id)
 	k := c.calls[id]
@@ -210,7 +237,7 @@ func (c *Conn) reply(f *frame, size int, over bool) (taken, known bool) {
 		}
 		_, late := c.abandoned[id]
 		switch {
-		case f.id == nil && !(f.v2 && f.fails()):
+		case f.id == nil && !(f.marked && f.fails()):
 			// Some peers answer what they cannot read with an error without an id.
 			return true, false
 		case ours && late:
@@ -223,15 +250,13 @@ func (c *Conn) reply(f *frame, size int, over bool) (taken, known bool) {
 		}
 		return true, true
 	}
-	delete(c.calls, id)
-	delete(c.direct, k)
-	k.replying = true
+	c.answered(k)
 	c.mu.Unlock()
 
 	defer c.replied(k, size)
 	switch {
-	case over:
-		k.err = &CallError{Method: k.method, Sent: true, Err: &TooLargeError{Limit: c.opts.MaxMessageBytes}}
+	case unread != nil:
+		k.err = &CallError{Method: k.method, Sent: true, Err: unread}
 	case f.fails():
 		k.err = parseError(f.err)
 	default:
@@ -239,6 +264,13 @@ func (c *Conn) reply(f *frame, size int, over bool) (taken, known bool) {
 	}
 	c.log("received", k.method, f.id, size)
 	return true, true
+}
+
+// answered notes that the reply to a call has been read; with mu held.
+func (c *Conn) answered(k *Call) {
+	delete(c.calls, k.id)
+	delete(c.direct, k)
+	k.replying, k.begun = true, c.begun
 }
 
 // replied runs the hook of a call that has its reply and sees to its delivery,
@@ -268,9 +300,7 @@ func (c *Conn) echo(id []byte, method string) bool {
 		c.mu.Unlock()
 		return false
 	}
-	delete(c.calls, n)
-	delete(c.direct, k)
-	k.replying = true
+	c.answered(k)
 	c.mu.Unlock()
 	k.err = &CallError{Method: method, Sent: true, Err: &EchoError{}}
 	c.replied(k, 0)

@@ -11,10 +11,11 @@ import (
 // Request is a request of the peer.
 type Request struct {
 	Method string
-	// Params are raw JSON, nil where there are none or TooLarge is set.
+	// Params are raw JSON, nil where there are none.
 	Params []byte
-	// TooLarge says that the frame was longer than Options.MaxMessageBytes.
-	TooLarge bool
+	// Unread says why the params are not there, though the request may have some: a
+	// *TooLargeError or *TooDeepError. Nil where they are.
+	Unread error
 	// State is the handler's own: what Receive leaves there for Serve.
 	State any
 
@@ -28,6 +29,7 @@ type Request struct {
 
 	// Guarded by Conn.mu:
 	cost  int64
+	waits bool      // is one of Conn.waiting, and its cost on the queue's account
 	frame *outgoing // the answer; nil before
 }
 
@@ -39,9 +41,9 @@ func (r *Request) Context() context.Context { return r.ctx }
 var errWithdrawn = errors.New("the request was withdrawn by the peer")
 
 // receive takes a request on the reader.
-func (c *Conn) receive(f *frame, method string, size int, over bool) {
+func (c *Conn) receive(f *frame, method string, size int, unread error) {
 	r := &Request{
-		Method: method, Params: slices.Clone(f.params), TooLarge: over,
+		Method: method, Params: slices.Clone(f.params), Unread: unread,
 		c: c, id: slices.Clone(f.id), key: idKey(f.id), answer: make(chan struct{}),
 	}
 	r.ctx, r.cancel = context.WithCancelCause(c.reqCtx)
@@ -49,10 +51,14 @@ func (c *Conn) receive(f *frame, method string, size int, over bool) {
 	c.requests[r.key] = r
 	c.open++
 	c.mu.Unlock()
-	c.hand()              // what Receive defers comes after what was read before
-	defer c.push(r, size) // whatever Receive does, there is an answer
+	c.hand()                          // what Receive defers comes after what was read before
+	defer c.push(r, size+requestCost) // whatever Receive does, there is an answer
 	c.h.Receive(r)
 }
+
+// requestCost is what an open request costs beyond the bytes of its frame and itemCost,
+// roughly: its context, and what the handler notes about it.
+const requestCost = 1 << 10
 
 // withdrawn takes $/cancel_request, at once.
 func (c *Conn) withdrawn(params []byte) {
@@ -75,56 +81,48 @@ func (c *Conn) withdrawn(params []byte) {
 // start begins to serve a request, or has it wait for others to end.
 func (c *Conn) start(r *Request, cost int64) {
 	c.mu.Lock()
-	r.cost = cost
-	if r.frame == nil && c.serving == c.opts.MaxRequests {
-		c.waiting = append(c.waiting, r)
-		c.mu.Unlock()
-		return
-	}
 	if r.frame != nil {
 		c.mu.Unlock()
 		c.release(cost)
 		return
 	}
-	c.serving++
+	r.cost, r.waits = cost, true
+	c.waiting = append(c.waiting, r)
+	c.startWaiting()
 	c.mu.Unlock()
-	// A server of requests: owned by the Conn, ends when none waits.
-	go c.serve(r)
+}
+
+// startWaiting begins to serve what waits, in order, as far as the bounds have it; with
+// mu held. One request is served whatever its size.
+func (c *Conn) startWaiting() {
+	for len(c.waiting) > 0 {
+		r := c.waiting[0]
+		if r.waits {
+			if c.serving == c.opts.MaxRequests || c.serving > 0 && c.servingBytes+r.cost > int64(c.opts.MaxQueueBytes) {
+				return
+			}
+			r.waits = false
+			c.serving++
+			c.servingBytes += r.cost
+			// The server of a request: owned by the Conn, ends when the answer has been
+			// written or cannot be.
+			go c.serve(r)
+		}
+		c.waiting[0] = nil
+		c.waiting = c.waiting[1:]
+	}
+	c.waiting = nil
 }
 
 func (c *Conn) serve(r *Request) {
+	// Deferred: a handler that ended its goroutine must not leave the others waiting.
 	defer func() {
 		c.mu.Lock()
 		c.serving--
-		// A handler that ended its goroutine must not leave the others waiting.
-		if len(c.waiting) > 0 {
-			c.serving++
-			go c.serve(c.nextWaiting())
-		}
+		c.servingBytes -= r.cost
+		c.startWaiting()
 		c.mu.Unlock()
 	}()
-	for r != nil {
-		c.handle(r)
-		c.mu.Lock()
-		r = c.nextWaiting()
-		c.mu.Unlock()
-	}
-}
-
-// nextWaiting is called with mu held.
-func (c *Conn) nextWaiting() *Request {
-	if len(c.waiting) == 0 {
-		c.waiting = nil
-		return nil
-	}
-	r := c.waiting[0]
-	c.waiting[0] = nil
-	c.waiting = c.waiting[1:]
-	return r
-}
-
-// handle serves one request and returns when the answer has been written or cannot be.
-func (c *Conn) handle(r *Request) {
 	c.release(r.cost)
 	if !r.answered() {
 		c.ask(r)
@@ -166,15 +164,21 @@ func (r *Request) queue(text []byte) {
 		delete(c.requests, r.key)
 	}
 	c.open--
+	var freed int64
+	if r.waits {
+		// Nobody will look at it, which may be long before its turn comes.
+		r.waits, freed, r.Params, r.State = false, r.cost, nil, nil
+	}
 	c.mu.Unlock()
+	c.release(freed)
 	close(r.answer)
 	r.cancel(nil)
 	c.log("answered", r.Method, r.id, len(text))
 }
 
-// answerAtOnce answers a notification that came with an id.
-func (c *Conn) answerAtOnce(id []byte, method string) {
-	text := answerText(id, nil, nil)
+// answerAtOnce answers what is no request but came with an id.
+func (c *Conn) answerAtOnce(id []byte, method string, err error) {
+	text := answerText(id, nil, err)
 	c.mu.Lock()
 	c.post(&outgoing{text: text, cost: int64(len(text)) + itemCost})
 	c.mu.Unlock()

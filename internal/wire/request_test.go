@@ -110,7 +110,7 @@ func TestReaderIsContained(t *testing.T) {
 			p.send(`{"id":1,"result":"r"}`)
 			p.send(`{"id":2,"method":"peer/call"}`) // an echo
 			p.send(`{"id":3,"result":"%s"}`, strings.Repeat("x", 300))
-			want := []string{"r", "peer/call: the peer echoes our own frames", "peer/call: the reply is larger than the limit of 200 bytes"}
+			want := []string{"r", "peer/call: the peer echoes our own frames", "peer/call: the frame is larger than the limit of 200 bytes"}
 			for i, k := range calls {
 				p.wait(k.Done(), "reply")
 				raw, err := k.Reply()
@@ -271,7 +271,7 @@ func TestOversized(t *testing.T) {
 	p := dial(t, &hooks{
 		run: func(_ context.Context, method, params string) { ran.add("%s %d", method, len(params)) },
 		serve: func(r *Request) (any, error) {
-			served.add("%s %v %d", r.Method, r.TooLarge, len(r.Params))
+			served.add("%s %v %d", r.Method, r.Unread, len(r.Params))
 			return nil, &Error{Code: -32600, Message: "too large"}
 		},
 	}, &Options{MaxMessageBytes: limit})
@@ -301,7 +301,7 @@ func TestOversized(t *testing.T) {
 	p.send(`{"level":"info","id":5,"msg":"%s"}`, big)
 	p.send(`{"jsonrpc":"2.0","method":"notify/b","params":"small"}`)
 	eventually(t, "the connection goes on", func() bool { return len(ran.all()) == 1 })
-	if diff := cmp.Diff([]string{"ask/a true 0"}, served.all()); diff != "" {
+	if diff := cmp.Diff([]string{"ask/a the frame is larger than the limit of 4096 bytes 0"}, served.all()); diff != "" {
 		t.Errorf("served (-want +got)\n%s", diff)
 	}
 	s := p.conn.Stats()

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxDepth bounds how deep arrays and objects may nest, as encoding/json does: what
-// is deeper is not a frame.
+// maxDepth bounds how deep the members of a frame may nest, as encoding/json does. A
+// frame with more is treated as one that is too large.
 const maxDepth = 10000
 
 // Scan is a cursor over one JSON text that is whole in memory. It checks the
@@ -21,6 +21,7 @@ type Scan struct {
 	// first is true from the opening of an object or array to its first member.
 	first bool
 	bad   bool
+	deep  bool // bad because of maxDepth
 }
 
 // NewScan returns a cursor at the start of text, which it neither changes nor keeps.
@@ -213,6 +214,7 @@ func (s *Scan) value(depth int) bool {
 
 func (s *Scan) container(depth int, end byte) bool {
 	if depth == maxDepth {
+		s.deep = true
 		return false
 	}
 	s.pos++

@@ -21,7 +21,8 @@ type skim struct {
 	// keep is what the bytes that pass belong to, nil for none of our business.
 	keep *[]byte
 
-	v2, id, method, result, err []byte
+	marked, id, method, result, err []byte
+	asks                            bool
 }
 
 func (s *skim) feed(text []byte) {
@@ -94,7 +95,7 @@ func (s *skim) enter(c byte) {
 	s.depth++
 	if s.depth == s.level && c == '{' {
 		s.atName, s.keep = true, nil
-		s.v2, s.id, s.method, s.result, s.err = nil, nil, nil, nil, nil
+		s.marked, s.id, s.method, s.result, s.err, s.asks = nil, nil, nil, nil, nil, false
 	}
 }
 
@@ -102,7 +103,7 @@ func (s *skim) leave(c byte) {
 	// An id that was cut or is none cannot be sent back.
 	if id := NewScan(s.id); s.depth == s.level && c == '}' && (s.id == nil || id.Skip() != nil && id.End()) {
 		s.emit(frame{
-			v2: string(s.v2) == version, id: s.id, method: unquoted(s.method),
+			marked: s.marked != nil && !isNull(s.marked), asks: s.asks, id: s.id, method: methodName(s.method),
 			result: s.result, err: s.err,
 		})
 	}
@@ -116,14 +117,16 @@ func (s *skim) leave(c byte) {
 func (s *skim) member() *[]byte {
 	switch string(s.name) {
 	case `"jsonrpc"`:
-		s.v2 = s.v2[:0]
-		return &s.v2
+		s.marked = s.marked[:0]
+		return &s.marked
 	case `"id"`:
 		s.id = s.id[:0]
 		return &s.id
 	case `"method"`:
-		s.method = s.method[:0]
+		s.method, s.asks = s.method[:0], true
 		return &s.method
+	case `"params"`:
+		s.asks = true
 	case `"result"`:
 		s.result = s.result[:0]
 		return &s.result

@@ -8,12 +8,12 @@ import (
 
 // seen is what can be known of a frame that is too large.
 type seen struct {
-	Method, ID            string
-	V2, HasID, Reply, Err bool
+	Method, ID                string
+	Marked, HasID, Reply, Err bool
 }
 
 func look(f *frame) seen {
-	return seen{Method: string(f.method), ID: string(f.id), V2: f.v2, HasID: f.id != nil, Reply: f.isReply(), Err: f.fails()}
+	return seen{Method: string(f.method), ID: string(f.id), Marked: f.marked, HasID: f.id != nil, Reply: f.isReply(), Err: f.fails()}
 }
 
 func skimmed(text string, cut int) (got []seen) {
@@ -32,15 +32,15 @@ func TestSkim(t *testing.T) {
 		want       []seen
 	}{
 		{"notification", `{"jsonrpc":"2.0","method":"session/update","params":{"id":7,"method":"no","result":1}}`,
-			[]seen{{Method: "session/update", V2: true}}},
+			[]seen{{Method: "session/update", Marked: true}}},
 		{"reply, id first", `{"jsonrpc":"2.0","id":3,"result":{"a":["}",{"id":9}]}}`,
-			[]seen{{ID: "3", HasID: true, V2: true, Reply: true}}},
+			[]seen{{ID: "3", HasID: true, Marked: true, Reply: true}}},
 		{"reply, id last", `{"result":{"a":"\"id\":4,"},"id":"3" , "jsonrpc" : "2.0"}`,
-			[]seen{{ID: `"3"`, HasID: true, V2: true, Reply: true}}},
+			[]seen{{ID: `"3"`, HasID: true, Marked: true, Reply: true}}},
 		{"error", `{"jsonrpc":"2.0","id":3,"error":{"code":1},"result":null}`,
-			[]seen{{ID: "3", HasID: true, V2: true, Reply: true, Err: true}}},
+			[]seen{{ID: "3", HasID: true, Marked: true, Reply: true, Err: true}}},
 		{"null error", `{"jsonrpc":"2.0","id":3,"error":null,"result":"x"}`,
-			[]seen{{ID: "3", HasID: true, V2: true, Reply: true}}},
+			[]seen{{ID: "3", HasID: true, Marked: true, Reply: true}}},
 		{"request", `{"id":"a\"b","params":[[]],"method":"fs/read_text_file"}`,
 			[]seen{{Method: "fs/read_text_file", ID: `"a\"b"`, HasID: true}}},
 		{"null id", `{"id":null,"method":"m"}`, []seen{{Method: "m", ID: "null", HasID: true}}},

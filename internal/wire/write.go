@@ -17,6 +17,7 @@ type outgoing struct {
 
 	// Guarded by Conn.mu; err is set before done is closed.
 	begun bool
+	seq   int64 // of the frames that were begun
 	err   error
 }
 
@@ -76,7 +77,8 @@ func (c *Conn) write() {
 		o := c.out[0]
 		c.out[0] = nil
 		c.out = c.out[1:]
-		o.begun = true
+		c.begun++
+		o.begun, o.seq = true, c.begun
 		c.mu.Unlock()
 
 		n, err := c.w.Write(o.text)
@@ -141,6 +143,14 @@ func (c *Conn) Post(method string, params any) *Posted {
 	c.mu.Unlock()
 	c.log("sent", method, nil, len(text))
 	return p
+}
+
+// After reports whether the reply to k was read before anything of the notification was
+// written.
+func (p *Posted) After(k *Call) bool {
+	p.c.mu.Lock()
+	defer p.c.mu.Unlock()
+	return k.replying && !(p.frame != nil && p.frame.begun && p.frame.seq <= k.begun)
 }
 
 // Wait waits until the notification is written, cannot be, or ctx ends. In the last

@@ -1,20 +1,25 @@
 package envscrub
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
-// findField returns the value of the first field that says credential: of a connection
-// string (AccountKey=…;), a query (&sig=…), an option (--password=…), JSON, YAML, XML, a
-// header line, a .netrc. Or "".
-func findField(v string) string {
-	for i := range len(v) {
-		if strings.IndexByte("=: >", v[i]) < 0 {
-			continue
+// fields yields the values of the fields that say credential: of a connection string
+// (AccountKey=…;), a query (&sig=…), an option (--password=…), JSON, YAML, XML, a header
+// line, a .netrc.
+func fields(v string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range len(v) {
+			if strings.IndexByte("=: >", v[i]) < 0 {
+				continue
+			}
+			if value := fieldAt(v, i); value != "" && !yield(value) {
+				return
+			}
 		}
-		if value := fieldAt(v, i); value != "" {
-			return value
-		}
+		netrcPasswords(v)(yield)
 	}
-	return netrcPassword(v)
 }
 
 // fieldAt returns the credential after the separator at v[i], or "".
@@ -165,13 +170,17 @@ func lineStart(s string) bool {
 	return s == "" || strings.HasSuffix(s, "\n") || strings.HasSuffix(s, `\n`)
 }
 
-// netrcPassword returns the password of an entry in the form of .netrc, or "".
-func netrcPassword(v string) string {
-	ws := strings.Fields(v)
-	for i := 0; i+1 < len(ws); i++ {
-		if ws[i] == "password" && strings.Contains(v, "machine ") && strings.Contains(v, "login ") {
-			return ws[i+1]
+// netrcPasswords yields the passwords of entries in the form of .netrc.
+func netrcPasswords(v string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if !strings.Contains(v, "machine ") || !strings.Contains(v, "login ") {
+			return
+		}
+		ws := strings.Fields(v)
+		for i := 0; i+1 < len(ws); i++ {
+			if ws[i] == "password" && !yield(ws[i+1]) {
+				return
+			}
 		}
 	}
-	return ""
 }

@@ -146,7 +146,7 @@ func showable(entry string) string {
 	if len(name) > longest || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return ""
 	}
-	if rule, _ := findSecret(name); rule != "" || opaque(name) {
+	if findSecret(name) != "" || opaque(name) {
 		return ""
 	}
 	return name

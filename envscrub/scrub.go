@@ -23,16 +23,16 @@ func Scrub(environ []string, p Policy) ([]string, Report) {
 // reason (a host session's marker, a loader variable) are no secrets.
 func Secret(name, value string) (rule string, secret bool) {
 	if rule = nameRule(name, value); rule == "" {
-		rule, _ = findSecret(value)
+		rule = findSecret(value)
 	}
 	return rule, rule != ""
 }
 
 // Secrets returns the values that must not be shown in what a run reports: of every
 // entry of environ and of the policy's Set that [Secret] calls one, held back or not,
-// and of what Drop names. Where a value only carries the secret, as a URL carries its
-// password, the secret itself comes after it. Each is there once, in the order of the
-// entries; short ones too.
+// and of what Drop names. Where a value only carries secrets, as a URL carries its
+// password, they come after it. Each is there once, in the order of the entries; short
+// ones too.
 func Secrets(environ []string, p Policy) []string {
 	return secrets(environ, p, runtime.GOOS == "windows")
 }
@@ -53,11 +53,15 @@ func secrets(environ []string, p Policy, windows bool) []string {
 			if !ok {
 				continue
 			}
-			rule, part := findSecret(v.value)
-			if rule != "" || nameRule(v.name, v.value) != "" || drop.match(v.name) {
+			byValue := findSecret(v.value) != ""
+			if byValue || nameRule(v.name, v.value) != "" || drop.match(v.name) {
 				add(v.value)
 			}
-			add(part)
+			if byValue {
+				for _, part := range credentials(v.value) {
+					add(part)
+				}
+			}
 		}
 	}
 	return list
@@ -158,7 +162,7 @@ func (j judge) judge(v variable) verdict {
 			d.act, d.rule = change, ruleProxy
 		}
 	}
-	if rule, _ := findSecret(d.value); rule != "" {
+	if rule := findSecret(d.value); rule != "" {
 		return verdict{act: hold, rule: rule}
 	}
 	if j.mode == Strict && !strictNames.match(name) {

@@ -1,6 +1,7 @@
 package envscrub
 
 import (
+	"encoding/base64"
 	"errors"
 	"slices"
 	"strings"
@@ -202,6 +203,36 @@ func TestSecrets(t *testing.T) {
 	want := []string{"one", "two", "postgres://u:three@h/d", "three", "http://u:four@p:1", "four", "five", "six"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("secrets (-want +got):\n%s", diff)
+	}
+}
+
+// Of a value that carries several secrets each one is found by itself.
+func TestSecretsWithinValues(t *testing.T) {
+	const token, other = "sk-ant-api03-Zq8wXv7Tn2Lk4Jh6Gf9Ds1Aq", "ghp_0123456789abcdefghij0123456789abcdef"
+	wrapped := base64.StdEncoding.EncodeToString([]byte("password: hunter2hunter2\n"))
+	for _, tt := range []struct {
+		value string
+		want  []string // beside the value itself
+	}{
+		{"plain", nil},
+		{token, nil},
+		{"use " + token + " or " + other + ".", []string{token, other}},
+		{token + "," + other, []string{token, other}},
+		{"https://a:one-word@h/x,https://b:another@i/y", []string{"one-word", "another"}},
+		{"Server=x;Password=one-word;AccountKey=another;Timeout=3", []string{"one-word", "another"}},
+		{`{"client_secret": "one-word", "x": {"password": "another"}}`, []string{"one-word", "another"}},
+		{"machine a login b password one-word\nmachine c login d password another", []string{"one-word", "another"}},
+		{"postgres://u:one-word@h/d?sslpassword=another", []string{"one-word", "another"}},
+		{"Bearer 0123456789abcdef", []string{"0123456789abcdef"}},
+		{wrapped, []string{"password: hunter2hunter2\n", "hunter2hunter2"}},
+	} {
+		want := append([]string{tt.value}, tt.want...)
+		if tt.value == "plain" {
+			want = nil
+		}
+		if diff := cmp.Diff(want, secrets([]string{"GREETING=" + tt.value}, Policy{}, false)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.value, diff)
+		}
 	}
 }
 

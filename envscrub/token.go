@@ -1,6 +1,7 @@
 package envscrub
 
 import (
+	"iter"
 	"regexp"
 	"strings"
 	"sync"
@@ -176,29 +177,40 @@ var wholeTokens = sync.OnceValue(func() *regexp.Regexp {
 		`)$`)
 })
 
-// findToken returns the first token of a known form in v, or "".
-func findToken(v string) string {
-	for i := range len(v) {
-		prefixes := tokenPrefixes[v[i]]
-		if prefixes == nil || i > 0 && wordChar(v[i-1]) {
-			continue
-		}
-		for _, p := range prefixes {
-			tail, ok := strings.CutPrefix(v[i:], p.text)
-			if !ok {
+// tokens yields the tokens of a known form in v.
+func tokens(v string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := 0; i < len(v); i++ {
+			if i > 0 && wordChar(v[i-1]) {
 				continue
 			}
-			n := 0
-			for n < len(tail) && p.set(tail[n]) {
-				n++
-			}
-			if n >= p.min && (p.check == nil || p.check(tail[:n])) {
-				return v[i : i+len(p.text)+n]
+			if token := tokenAt(v[i:]); token != "" {
+				if !yield(token) {
+					return
+				}
+				i += len(token) - 1
 			}
 		}
+		if len(v) >= 36 && len(v) <= 90 && wholeTokens().MatchString(v) {
+			yield(v)
+		}
 	}
-	if len(v) >= 36 && len(v) <= 90 && wholeTokens().MatchString(v) {
-		return v
+}
+
+// tokenAt returns the token that v begins with, or "".
+func tokenAt(v string) string {
+	for _, p := range tokenPrefixes[v[0]] {
+		tail, ok := strings.CutPrefix(v, p.text)
+		if !ok {
+			continue
+		}
+		n := 0
+		for n < len(tail) && p.set(tail[n]) {
+			n++
+		}
+		if n >= p.min && (p.check == nil || p.check(tail[:n])) {
+			return v[:len(p.text)+n]
+		}
 	}
 	return ""
 }

@@ -5,25 +5,27 @@ import (
 	"strings"
 )
 
-// findPassword returns the first password (or token) that stands in front of a host:
-// in a URL of any scheme, in user:password@host:port, in Go's MySQL form
-// user:password@tcp(host)/db, in Oracle's user/password@host. Or "".
-func findPassword(v string) string {
-	for u := range userinfos(v) {
-		switch {
-		case u.password != "":
-			return u.password
-		case len(u.user) >= 20 && (opaquePart(u.user) || isUUID(u.user)):
-			return u.user
+// passwords yields the passwords (or tokens) that stand in front of a host: in a URL of
+// any scheme, in user:password@host:port, in Go's MySQL form user:password@tcp(host)/db,
+// in Oracle's user/password@host.
+func passwords(v string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for u := range userinfos(v) {
+			password := u.password
+			if password == "" && len(u.user) >= 20 && (opaquePart(u.user) || isUUID(u.user)) {
+				password = u.user
+			}
+			if password != "" && !yield(password) {
+				return
+			}
+		}
+		if _, rest, ok := strings.Cut(v, "jdbc:oracle:"); ok {
+			head, _, at := strings.Cut(rest, "@")
+			if _, password, slash := strings.Cut(head, "/"); at && slash && !placeholder(password) {
+				yield(password)
+			}
 		}
 	}
-	if _, rest, ok := strings.Cut(v, "jdbc:oracle:"); ok {
-		head, _, at := strings.Cut(rest, "@")
-		if _, password, slash := strings.Cut(head, "/"); at && slash && !placeholder(password) {
-			return password
-		}
-	}
-	return ""
 }
 
 // withoutPasswords returns a proxy variable's value without the passwords of its URLs.

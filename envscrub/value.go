@@ -2,49 +2,68 @@ package envscrub
 
 import (
 	"encoding/base64"
+	"iter"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// findSecret returns the rule by which a value holds a credential whatever its name,
-// and the credential itself where it is only a part of the value; or "".
-func findSecret(v string) (rule, part string) {
-	if rule, part = findPlain(v); rule == "" {
+// findSecret returns the rule by which a value holds a credential whatever its name, or "".
+func findSecret(v string) (rule string) {
+	if rule = findPlain(v); rule == "" {
 		// A kubeconfig, a key or a service account often travels in base64.
 		if text := unwrap(v); text != "" {
-			rule, _ = findPlain(text)
+			rule = findPlain(text)
 		}
 	}
-	return rule, part
+	return rule
 }
 
-func findPlain(v string) (rule, part string) {
-	if len(v) < 6 {
-		return "", ""
+func findPlain(v string) (rule string) {
+	switch {
+	case len(v) < 6:
+		return ""
+	case isPrivateKey(v):
+		return ruleValuePrivate
+	case isWebhook(v):
+		return ruleValueHook
+	case occurs(tokens(v)):
+		return ruleValueToken
+	case occurs(passwords(v)):
+		return ruleValueURL
+	case occurs(fields(v)):
+		return ruleValueField
+	case findAuthorization(v) != "":
+		return ruleValueHeader
+	case isCredentialFile(v):
+		return ruleValueFile
 	}
-	if isPrivateKey(v) {
-		return ruleValuePrivate, ""
+	return ""
+}
+
+// credentials returns those that a value which findSecret has a rule for only carries, and
+// what it carries in base64.
+func credentials(v string) []string {
+	var list []string
+	for _, found := range []iter.Seq[string]{tokens(v), passwords(v), fields(v)} {
+		list = slices.AppendSeq(list, found)
 	}
-	if isWebhook(v) {
-		return ruleValueHook, ""
+	if credential := findAuthorization(v); credential != "" {
+		list = append(list, credential)
 	}
-	if part = findToken(v); part != "" {
-		return ruleValueToken, part
+	if text := unwrap(v); text != "" && findPlain(text) != "" {
+		list = append(append(list, text), credentials(text)...)
 	}
-	if part = findPassword(v); part != "" {
-		return ruleValueURL, part
+	return list
+}
+
+// occurs reports whether there is any.
+func occurs(found iter.Seq[string]) bool {
+	for range found {
+		return true
 	}
-	if part = findField(v); part != "" {
-		return ruleValueField, part
-	}
-	if part = findAuthorization(v); part != "" {
-		return ruleValueHeader, part
-	}
-	if isCredentialFile(v) {
-		return ruleValueFile, ""
-	}
-	return "", ""
+	return false
 }
 
 // privateMarks stand in private keys and nowhere else.

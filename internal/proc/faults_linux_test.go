@@ -360,10 +360,10 @@ func testL7(t *testing.T) {
 		spec Spec
 		want Report
 	}{
-		{"heeds EOF", child(t, "cat"), Report{Exit{}, RungEOF, RungEOF, nil}},
-		{"ignores EOF", child(t, "deaf"), Report{terminated, RungTerm, RungTerm, nil}},
-		{"ignores EOF and exits 0 on SIGTERM", shell(t, "trap 'exit 0' TERM; echo; while :; do sleep 0.01; done"), Report{Exit{}, RungTerm, RungTerm, nil}},
-		{"ignores EOF and SIGTERM", child(t, "deafTo", "15", "-", "deaf"), Report{killed, RungKill, RungKill, nil}},
+		{"heeds EOF", child(t, "cat"), Report{Exit: Exit{}, Rung: RungEOF, GroupRung: RungEOF}},
+		{"ignores EOF", child(t, "deaf"), Report{Exit: terminated, Rung: RungTerm, GroupRung: RungTerm}},
+		{"ignores EOF and exits 0 on SIGTERM", shell(t, "trap 'exit 0' TERM; echo; while :; do sleep 0.01; done"), Report{Exit: Exit{}, Rung: RungTerm, GroupRung: RungTerm}},
+		{"ignores EOF and SIGTERM", child(t, "deafTo", "15", "-", "deaf"), Report{Exit: killed, Rung: RungKill, GroupRung: RungKill}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := start(t, test.spec)

@@ -27,6 +27,9 @@ type Report struct {
 	GroupRung Rung
 	// Leftover are the processes that could not be ended, or not be read.
 	Leftover []Leftover
+	// StderrErr is why [Spec.Stderr] did not get all of stderr: its error, or that it,
+	// or the filter, panicked or blocks. Nil if there is nothing to tell.
+	StderrErr error
 }
 
 // Leftover is a process that is, or may be, alive after the end of its run.
@@ -87,8 +90,8 @@ func (p *Process) end(g Graces) Report {
 	r.Exit = p.Exit()
 
 	p.stdin.Close()
-	p.stdout.cut()
-	p.stderr.cut()
+	p.cut()
+	r.StderrErr = p.sink.failure()
 	if isClosed(p.exited) {
 		f.release()
 	} else {

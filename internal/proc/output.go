@@ -48,14 +48,13 @@ func (o *output) read(p []byte) (int, error) {
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return n, err
 		}
-		// Nobody else reads, so that many bytes can be read without waiting.
 		o.isCut, o.left = true, pending(o.file)
 		o.file.SetReadDeadline(time.Time{})
 	}
 	if o.left == 0 {
 		return 0, io.EOF
 	}
-	n, err := o.file.Read(p[:min(len(p), o.left)])
+	n, err := readNow(o.file, p[:min(len(p), o.left)])
 	o.left -= n
 	return n, err
 }

@@ -3,6 +3,7 @@
 package proc
 
 import (
+	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -34,6 +35,30 @@ func descriptor(f *os.File) (n int) {
 		conn.Control(func(fd uintptr) { n = int(fd) })
 	}
 	return n
+}
+
+// readNow reads what a pipe holds, and nothing later: it ends where that is nothing.
+// A process that has the pipe as its stdout can open it for reading, too, and may have
+// been here first.
+func readNow(f *os.File, p []byte) (n int, err error) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	controlErr := conn.Read(func(fd uintptr) bool {
+		for {
+			if n, err = unix.Read(int(fd), p); err != unix.EINTR {
+				return true
+			}
+		}
+	})
+	switch {
+	case controlErr != nil:
+		return 0, controlErr
+	case err == unix.EAGAIN || err == nil && n == 0:
+		return 0, io.EOF
+	}
+	return max(0, n), os.NewSyscallError("read", err)
 }
 
 // pending returns how many bytes can be read from a pipe at once.

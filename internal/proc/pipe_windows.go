@@ -42,6 +42,9 @@ func pipe(server, client uint32) (ours, child *os.File, err error) {
 	return os.NewFile(uintptr(o), path), os.NewFile(uintptr(c), path), nil
 }
 
+// readNow reads from a pipe that holds something.
+func readNow(f *os.File, p []byte) (int, error) { return f.Read(p) }
+
 var peekNamedPipe = windows.NewLazySystemDLL("kernel32.dll").NewProc("PeekNamedPipe")
 
 // pending returns how many bytes can be read from a pipe at once.

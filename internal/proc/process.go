@@ -20,6 +20,7 @@ type Process struct {
 	stdout *output
 	stderr *output
 	tail   *tail
+	sink   *stderrSink
 
 	drained chan struct{} // closed by drain when stderr has ended
 	exited  chan struct{} // closed by watch when exit is set
@@ -80,17 +81,24 @@ func (p *Process) Exit() Exit {
 }
 
 // stderrPatience bounds how long the news of an exit waits for a Spec.Stderr that
-// blocks. For any other, stderr has ended before: it is cut at the exit.
+// blocks.
 const stderrPatience = 50 * time.Millisecond
+
+// cut says that no more is to be waited for from the child than its pipes hold now.
+func (p *Process) cut() {
+	p.stdout.cut()
+	p.stderr.cut()
+	p.sink.release()
+}
 
 // watch waits for the child. Its goroutine belongs to p and ends when the child has
 // exited.
 func (p *Process) watch() {
 	p.exit = p.family.await()
-	p.stdout.cut()
-	p.stderr.cut()
+	p.cut()
+	<-p.drained
 	select {
-	case <-p.drained:
+	case <-p.sink.told():
 	case <-time.After(stderrPatience):
 	}
 	close(p.exited)

@@ -36,14 +36,16 @@ type Spec struct {
 	// and hold no colon; empty: a random one.
 	RunID string
 
-	// Stderr, if not nil, receives the child's stderr as it comes, after Filter. It
-	// is called by one goroutine. While it blocks it holds the child's stderr back;
-	// after an error or a panic it is not called again.
+	// Stderr, if not nil, receives the child's stderr as it comes, after Filter, one
+	// call at a time. While it blocks, 64 KiB wait for it, and then the child's stderr
+	// is held back until the child exits; after an error or a panic it is not called
+	// again. Either is told in [Report.StderrErr], and neither holds up the end.
 	Stderr io.Writer
 	// StderrTail bounds what [Process.StderrTail] keeps, in bytes; 0: 64 KiB.
 	StderrTail int
 	// Filter, if not nil, is put in front of the tail and of Stderr, to take
-	// secrets out before anything is cut. It is closed when stderr has ended.
+	// secrets out before anything is cut. It is closed when stderr has ended. It must
+	// not block; after a panic in it nobody is told any more of stderr.
 	Filter func(io.Writer) io.WriteCloser
 
 	// Sweep is SweepRun if empty.

@@ -3,7 +3,6 @@ package proc
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -73,11 +72,8 @@ func Start(ctx context.Context, spec Spec) (_ *Process, err error) {
 		hurry:   make(chan struct{}),
 	}
 	family.exited = p.exited
-	var sink io.Writer = &stderrSink{tail: p.tail, also: spec.Stderr}
-	if spec.Filter != nil {
-		sink = spec.Filter(sink)
-	}
-	go p.drain(sink)
+	p.sink = newStderrSink(p.tail, spec.Stderr)
+	go p.drain(spec.Filter)
 	go p.watch()
 	return p, nil
 }
@@ -115,6 +111,9 @@ func check(spec *Spec) (argv []string, err error) {
 	}
 	if spec.StderrTail <= 0 {
 		spec.StderrTail = defaultTail
+	}
+	if spec.Filter == nil {
+		spec.Filter = pass
 	}
 	return append([]string{name}, spec.Args...), nil
 }

@@ -3,6 +3,7 @@ package script
 import (
 	"bufio"
 	"errors"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -18,7 +19,7 @@ var fileStatements = []*statement{
 	},
 	{
 		usage: "append PATH TEXT",
-		doc:   "Appends a line to a file.",
+		doc:   "Appends a line to a file. A new file appears with it.",
 		run:   runAppend,
 	},
 	{
@@ -56,11 +57,12 @@ func runWrite(t *task, c *call) error {
 			return err
 		}
 	}
-	return writeWhole(t.path(t.text(c, "PATH")), text)
+	return writeWhole(t.path(t.text(c, "PATH")), text, os.Rename)
 }
 
 // writeWhole never lets anyone see half a file, so that who waits for it can read it.
-func writeWhole(name, text string) error {
+// give gives the file its name.
+func writeWhole(name, text string, give func(old, new string) error) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".write-*")
 	if err != nil {
 		return err
@@ -70,19 +72,23 @@ func writeWhole(name, text string) error {
 	if err := errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), name)
+	return give(f.Name(), name)
 }
 
 func runAppend(t *task, c *call) error {
-	f, err := os.OpenFile(t.path(t.text(c, "PATH")), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	name, line := t.path(t.text(c, "PATH")), t.text(c, "TEXT")+"\n"
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = writeWhole(name, line, os.Link); !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		f, err = os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0) // another was first
+	}
 	if err != nil {
 		return err
 	}
-	if _, err = f.WriteString(t.text(c, "TEXT") + "\n"); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	_, err = f.WriteString(line)
+	return errors.Join(err, f.Close())
 }
 
 func runRead(t *task, c *call) error {

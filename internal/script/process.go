@@ -86,7 +86,7 @@ func runRaise(t *task, c *call) error {
 // survives reports whether the agent goes on after the signal.
 func (t *task) survives(name string) bool {
 	switch name {
-	case "STOP", "CONT", "TSTP", "CHLD", "WINCH", "URG":
+	case "STOP", "TSTP", "TTIN", "TTOU", "CONT", "CHLD", "WINCH", "URG":
 		return true
 	}
 	t.r.mu.Lock()

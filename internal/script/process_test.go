@@ -128,6 +128,25 @@ func gone(pid int) bool { return syscall.Kill(pid, 0) == syscall.ESRCH || zombie
 // zombie is what is left of an orphan where nobody reaps.
 func zombie(pid int) bool { stat := procStat(pid); return stat != nil && stat[0] == "Z" }
 
+// Who waits for a file finds in it what was appended.
+func TestAppendedFileAppearsWhole(t *testing.T) {
+	t.Parallel()
+	p := ownProcess(t, "on session/prompt\n repeat 500\n  append \"$i\" line\n end")
+	p.converse("hello\n> prompt 2 a")
+	for i, begin := 1, time.Now(); i <= 500; {
+		text, err := os.ReadFile(filepath.Join(p.dir, strconv.Itoa(i)))
+		switch {
+		case err == nil && string(text) != "line\n":
+			t.Fatalf("file %d appeared with %q", i, text)
+		case err == nil:
+			i++
+		case time.Since(begin) > time.Minute:
+			t.Fatal(err)
+		}
+	}
+	p.converse("< stop 2 end_turn")
+}
+
 func TestSpawn(t *testing.T) {
 	t.Parallel()
 	t.Run("a helper holds stdout beyond its parent's death", func(t *testing.T) {

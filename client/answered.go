@@ -22,8 +22,8 @@ func (a *Agent) answered(step Step, re *acp.RequestError) *Error {
 		text = "an error without a message"
 	}
 	e := &Error{Kind: KindAgent, Step: step, Code: &re.Code, Message: fmt.Sprintf("the agent answered with error %d: %s", re.Code, text)}
-	if data, err := json.Marshal(re.Data); err == nil && !bytes.Equal(data, []byte("null")) {
-		e.Data = a.redact.Bytes(data)
+	if data, err := json.Marshal(a.redactValue(re.Data)); err == nil && !bytes.Equal(data, []byte("null")) {
+		e.Data = a.redact.Bytes(data) // a number may be a secret too, or the piece of one that has quotes
 	}
 	// The cause is a copy: what the agent sent back may hold a secret.
 	e.Err = &acp.RequestError{Code: re.Code, Message: a.redact.String(re.Message), Data: e.Data}

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/coder/acp-go-sdk"
@@ -59,6 +60,11 @@ func (a *Agent) redactRecord(rec permission.Record) permission.Record {
 		}
 	}
 	rec.RawInput = a.redactValue(rec.RawInput)
+	rec.Options = slices.Clone(rec.Options)
+	for i := range rec.Options {
+		// The id has to match what the agent said, the kind need not.
+		rec.Options[i].Kind = a.redact.String(rec.Options[i].Kind)
+	}
 	return rec
 }
 

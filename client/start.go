@@ -121,7 +121,7 @@ func (l *launch) spawn(ctx context.Context) (*Agent, error) {
 	}
 	a.conn = NewConn(&Handlers{OnUpdate: l.opts.Update}, p.Stdin(), p.Stdout(), &ConnOptions{
 		Logger: l.opts.Logger, MaxMessageBytes: l.opts.MaxMessageBytes, MaxQueueBytes: l.opts.MaxQueueBytes,
-		CancelGrace: l.opts.Graces.Cancel, Observe: l.opts.Observe, Redact: l.redact.String,
+		CancelGrace: l.opts.Graces.Cancel, Observe: l.opts.Observe, Redact: l.redact.Cut,
 		desk: (*desk)(a),
 	})
 	a.log("agent started", slog.Int("pid", p.PID), slog.String("path", a.redact.String(p.Path)))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/coder/acp-go-sdk"
 
@@ -59,4 +60,13 @@ func (e *Error) setAgentError(re *acp.RequestError) {
 func configError(format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Kind: client.KindConfig, Step: client.StepConfig, Message: err.Error(), Err: errors.Unwrap(err)}
+}
+
+// clip shortens what an agent wrote for use within a message.
+func clip(text string) string {
+	const room = 300 // bytes
+	if len(text) <= room {
+		return text
+	}
+	return strings.ToValidUTF8(text[:room], "") + "…"
 }

@@ -136,7 +136,7 @@ func (r *run) turn() (end turnEnd) {
 		if p := recover(); p != nil {
 			end = turnEnd{cancelled: r.ctx.Err() != nil, err: &Error{
 				Kind: client.KindAgent, Step: client.StepPrompt, Message: "the provider panicked",
-				Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack()),
+				Err: errors.New(r.redact(fmt.Sprintf("panic: %v\n%s", p, debug.Stack()))),
 			}}
 		}
 	}()
@@ -188,7 +188,7 @@ func (r *run) stop(end *turnEnd, res *Result) stopreason.Outcome {
 	case reason == stopreason.MaxTurnRequests:
 		res.Error = &Error{Kind: client.KindRemoteLimit, Step: client.StepPrompt, Message: "the agent stopped at its limit of requests per turn"}
 	case o == stopreason.Error:
-		res.Error = &Error{Kind: client.KindProtocol, Step: client.StepPrompt, Message: fmt.Sprintf("the agent ended the turn with the unknown stop reason %q", reason)}
+		res.Error = &Error{Kind: client.KindProtocol, Step: client.StepPrompt, Message: fmt.Sprintf("the agent ended the turn with the unknown stop reason %q", clip(r.redact(reason)))}
 		if end.stopReason == nil {
 			res.Error.Message = "the agent ended the turn without a stop reason"
 		}

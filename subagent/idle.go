@@ -17,6 +17,7 @@ const openCallFactor = 10
 type idleClock struct {
 	limit  time.Duration
 	last   time.Time // when the agent was last seen to do something
+	looked time.Time // when tick was last called
 	frames int64     // how many frames had been read by then
 }
 
@@ -28,8 +29,14 @@ type activity struct {
 }
 
 // tick looks at the agent and reports whether its time is up. A frame, and a wait of
-// the agent for us, begin the time anew.
+// the agent for us, begin the time anew. A look that is late counts for two at the most:
+// where this process stood still (Ctrl-Z, a machine that slept), what the agent wrote
+// meanwhile has not been read yet.
 func (c *idleClock) tick(now time.Time, a activity) (expired bool) {
+	if late := now.Sub(c.looked) - 2*c.limit/idleTicks; late > 0 {
+		c.last = c.last.Add(late)
+	}
+	c.looked = now
 	if a.frames != c.frames || a.waiting {
 		c.frames, c.last = a.frames, now
 		return false
@@ -44,15 +51,16 @@ func (c *idleClock) tick(now time.Time, a activity) (expired bool) {
 // watchIdle calls expire once the agent has been silent for limit. It returns then,
 // or when ctx ends; the run's turn starts it on a goroutine of its own.
 func watchIdle(ctx context.Context, limit time.Duration, look func() activity, expire func()) {
-	clock := idleClock{limit: limit, last: time.Now(), frames: look().frames}
+	now := time.Now()
+	clock := idleClock{limit: limit, last: now, looked: now, frames: look().frames}
 	ticker := time.NewTicker(max(limit/idleTicks, time.Millisecond))
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case now := <-ticker.C:
-			if clock.tick(now, look()) {
+		case <-ticker.C:
+			if clock.tick(time.Now(), look()) {
 				expire()
 				return
 			}

@@ -18,7 +18,7 @@ func TestIdleClock(t *testing.T) {
 		"a frame begins the time anew": {{at: 9 * time.Second, a: activity{frames: 1}}, {at: 18 * time.Second, a: activity{frames: 1}}, {at: 19 * time.Second, a: activity{frames: 1}, expired: true}},
 		"an answer that we owe stops it": {
 			{at: 9 * time.Second, a: activity{waiting: true}}, {at: 3600 * time.Second, a: activity{waiting: true}},
-			{at: 3609 * time.Second}, {at: 3610 * time.Second, expired: true},
+			{at: 3601 * time.Second}, {at: 3609 * time.Second}, {at: 3610 * time.Second, expired: true},
 		},
 		"an open tool call makes it ten times as long": {
 			{at: 20 * time.Second, a: activity{openCall: true}}, {at: 99 * time.Second, a: activity{openCall: true}},
@@ -28,8 +28,13 @@ func TestIdleClock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
-			c := idleClock{limit: 10 * time.Second, last: start}
+			c := idleClock{limit: 10 * time.Second, last: start, looked: start}
+			before := look{}
 			for _, l := range looks {
+				for at := before.at + time.Second; at < l.at; at += time.Second {
+					c.tick(start.Add(at), before.a) // as it goes on between the looks that count
+				}
+				before = l
 				if got := c.tick(start.Add(l.at), l.a); got != l.expired {
 					t.Fatalf("after %v with %+v: expired %v", l.at, l.a, got)
 				}
@@ -72,5 +77,34 @@ func TestWatchIdle(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The time in which this process itself stood still is not the agent's: what it wrote
+// meanwhile was not read yet.
+func TestIdleClockStandsStillWithUs(t *testing.T) {
+	const limit = 10 * time.Second
+	start := time.Now()
+	c := idleClock{limit: limit, last: start, looked: start}
+	now := start
+	for _, step := range []struct {
+		since   time.Duration // the look before
+		frames  int64
+		expired bool
+	}{
+		{since: time.Second, frames: 1},
+		{since: time.Second, frames: 1},
+		{since: time.Hour, frames: 1}, // stopped, and just continued
+		{since: time.Second, frames: 2},
+		{since: time.Hour, frames: 2},
+		{since: 7 * time.Second, frames: 2}, // slow, which counts as two looks each
+		{since: 7 * time.Second, frames: 2},
+		{since: 7 * time.Second, frames: 2},
+		{since: 7 * time.Second, frames: 2, expired: true},
+	} {
+		now = now.Add(step.since)
+		if got := c.tick(now, activity{frames: step.frames}); got != step.expired {
+			t.Fatalf("%v after the look before, at %v: expired %v", step.since, now.Sub(start), got)
+		}
 	}
 }

@@ -64,10 +64,7 @@ func listAgents() ([]agentInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
+	dir, _ := os.Getwd() // one that is gone has no modules either
 	var list []agentInfo
 	for _, p := range append([]client.Preset{demo}, client.Presets()...) {
 		info := agentInfo{

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,11 @@ var errUnread = errors.New("the output was not read")
 // cancels its run by; hint says that a denied permission is to be explained.
 func (s *display) end(res *subagent.Result, ctx context.Context, hint bool) int {
 	s.over.Store(true)
-	s.out.out(s.format.result(res, s.screen.end()))
+	streamed := s.screen.end()
+	if n := s.out.dropped(); n > 0 {
+		res.Warnings = append(res.Warnings, fmt.Sprintf("%d pieces of the output are missing: nobody read them while the run was ended", n))
+	}
+	s.out.result(s.format.result(res, streamed))
 	err := s.out.wait()
 	if err != nil && !isClosedPipe(err) {
 		// Whatever it cost to get it must not be lost for a full disk.
@@ -73,7 +78,7 @@ func (s *display) end(res *subagent.Result, ctx context.Context, hint bool) int 
 	case err == nil:
 		return status
 	case isClosedPipe(err):
-		return statusSIGPIPE
+		return cmp.Or(stopStatus(ctx), statusSIGPIPE)
 	case status == statusOK && stopStatus(ctx) != 0:
 		return stopStatus(ctx)
 	case status == statusOK:

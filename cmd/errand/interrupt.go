@@ -24,22 +24,22 @@ func stopStatus(ctx context.Context) int {
 }
 
 // interrupt turns the signals that ask a program to end into the end of a run: the
-// first one cancels its context, the second one kills.
+// first one cancels its context, the second one kills. SIGQUIT does both.
 type interrupt struct {
 	cancel  context.CancelCauseFunc
 	signals chan os.Signal
-	done    chan struct{} // closed by stop
 
 	killed context.Context // ends at the second signal
 	kill   context.CancelFunc
 }
 
-// watchSignals returns a context that ends at the first signal.
+// watchSignals returns a context that ends at the first signal. The signals are
+// caught until the program ends: one that comes when all is said changes no status.
 func watchSignals(parent context.Context) (context.Context, *interrupt) {
 	ctx, cancel := context.WithCancelCause(parent)
-	i := &interrupt{cancel: cancel, signals: make(chan os.Signal, 2), done: make(chan struct{})}
+	i := &interrupt{cancel: cancel, signals: make(chan os.Signal, 2)}
 	i.killed, i.kill = context.WithCancel(context.Background())
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		// Ignored from the start means that somebody wants it so: nohup does, and a
 		// shell for its background jobs.
 		if !signal.Ignored(s) {
@@ -49,28 +49,17 @@ func watchSignals(parent context.Context) (context.Context, *interrupt) {
 	// A closed stdout is an error of its write, not the end of this program. The
 	// signal is not ignored, which the agent would inherit.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	// Ends with stop.
+	// Ends with the second signal, or with the program.
 	go i.watch()
 	return ctx, i
 }
 
 func (i *interrupt) watch() {
-	select {
-	case s := <-i.signals:
-		number, _ := s.(syscall.Signal)
-		i.cancel(&stopped{what: s.String(), status: 128 + int(number)})
-	case <-i.done:
-		return
+	s := <-i.signals
+	number, _ := s.(syscall.Signal)
+	i.cancel(&stopped{what: s.String(), status: 128 + int(number)})
+	if s != syscall.SIGQUIT {
+		<-i.signals
 	}
-	select {
-	case <-i.signals:
-		i.kill()
-	case <-i.done:
-	}
-}
-
-func (i *interrupt) stop() {
-	signal.Stop(i.signals)
-	close(i.done)
-	i.kill() // whatever it would end is gone
+	i.kill()
 }

@@ -11,8 +11,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"runtime"
 
@@ -62,20 +65,40 @@ func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e))
 // execute runs the command line and returns the exit status.
 func execute(args []string, con *console) int {
 	root := newRoot(con)
+	help := &lastError{w: con.out}
+	root.SetOut(help)
 	root.SetArgs(args)
 	err := root.Execute()
+	if err == nil {
+		err = help.err
+	}
 	if err == nil {
 		return statusOK
 	}
 	if status, ok := errors.AsType[exitError](err); ok {
 		return int(status)
 	}
-	// What is left is a mistake in the command line itself.
 	fmt.Fprintf(con.err, "errand: %s\n", err)
+	if path, ok := errors.AsType[*fs.PathError](err); ok && path.Op == "write" {
+		return statusFailed
+	}
+	// What is left is a mistake in the command line itself.
 	if cmd, _, ferr := root.Find(args); ferr == nil {
 		fmt.Fprintf(con.err, "Run '%s --help' for how it is used.\n", cmd.CommandPath())
 	}
 	return statusUsage
+}
+
+// lastError keeps the error of writing a help text, which cobra ignores.
+type lastError struct {
+	w   io.Writer
+	err error
+}
+
+func (l *lastError) Write(p []byte) (int, error) {
+	n, err := l.w.Write(p)
+	l.err = cmp.Or(l.err, err)
+	return n, err
 }
 
 func newRoot(con *console) *cobra.Command {
@@ -103,7 +126,6 @@ its permission requests by a policy, and leaves nothing of it behind.`,
 		},
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetOut(con.out)
 	root.SetErr(con.err)
 	root.AddCommand(newRun(con), newDemo(con), newAgents(con), newSchema(con), newVersion(con))
 	return root

@@ -3,182 +3,87 @@ package main
 import (
 	"errors"
 	"io"
-	"sync"
+	"os"
 	"syscall"
 	"time"
 )
 
-const (
-	// holdBack is how much may wait to be written before whoever brings more has to
-	// wait: a slow reader of ours slows the agent down and loses nothing.
-	holdBack = 1 << 20
-	// giveUp is how much may wait once the run is being ended, when nobody is made to
-	// wait any more. What is over it is dropped: its reader has stopped reading.
-	giveUp = 16 << 20
-	// stalled is how long nothing must have been read before the end of the program
-	// gives up on its reader, if the run was cancelled.
-	stalled = time.Second
-	// portion is how much is written at once: less than any reader that reads at all
-	// takes within stalled.
-	portion = 4 << 10
-)
-
-// output writes to stdout and stderr, in the order in which it is told, on a
-// goroutine of its own, so that a reader of ours that has stopped reading cannot keep
-// a run from being cancelled. Its methods may be called from any goroutine.
+// output writes to stdout and stderr on goroutines of its own, so that a reader of
+// ours that has stopped reading cannot keep a run from being cancelled, and one that
+// reads only stdout gets that whatever becomes of stderr. Its methods may be called
+// from any goroutine.
 type output struct {
 	stdout, stderr io.Writer
-	// failed is told the first error of writing to stdout.
-	failed func(error)
-	idle   chan struct{} // closed by the goroutine when done was called and all is written
-
-	mu      sync.Mutex // guards everything below
-	changed sync.Cond  // on mu
-	queue   []piece
-	bytes   int  // in queue, and being written
-	hurried bool // the run is being ended: make nobody wait
-	closed  bool // done was called
-	err     error
+	// The streams are one where both are the same file, a terminal mostly: then the
+	// order counts in which they were written.
+	outs, errs *stream
 }
 
-// piece is something to write.
-type piece struct {
-	to   io.Writer
-	text []byte
-}
-
-func newOutput(stdout, stderr io.Writer, failed func(error)) *output {
-	o := &output{stdout: stdout, stderr: stderr, failed: failed, idle: make(chan struct{})}
-	o.changed.L = &o.mu
-	// Ends when done was called and everything is written; where a reader of ours has
-	// stopped for good, with the program.
-	go o.writeAll()
+// newOutput returns an output. one says that both are the same file; failed is told
+// the first error of writing to stdout.
+func newOutput(stdout, stderr io.Writer, one bool, failed func(error)) *output {
+	o := &output{stdout: stdout, stderr: stderr, outs: newStream(stdout, failed)}
+	o.errs = o.outs
+	if !one {
+		o.errs = newStream(nil, nil) // an error of stderr has nowhere to be told
+	}
 	return o
 }
 
-// out writes to stdout, diag to stderr. They wait while too much is unwritten.
-func (o *output) out(text string)  { o.put(o.stdout, text) }
-func (o *output) diag(text string) { o.put(o.stderr, text) }
-
-func (o *output) put(to io.Writer, text string) {
-	if text == "" {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for o.bytes > holdBack && !o.hurried {
-		o.changed.Wait()
-	}
-	if o.bytes > giveUp {
-		return
-	}
-	o.queue = append(o.queue, piece{to, []byte(text)})
-	o.bytes += len(text)
-	o.changed.Broadcast()
+// sameFile reports whether two streams are one pipe, terminal or file.
+func sameFile(a, b *os.File) bool {
+	infoA, errA := a.Stat()
+	infoB, errB := b.Stat()
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
+
+// out writes to stdout, diag to stderr. They wait while too much is unwritten.
+func (o *output) out(text string)  { o.outs.put(o.stdout, text, false) }
+func (o *output) diag(text string) { o.errs.put(o.stderr, text, false) }
+
+// result writes to stdout what is not dropped however much is unwritten.
+func (o *output) result(text string) { o.outs.put(o.stdout, text, true) }
 
 // drawn writes to stderr what is worth nothing later: only if nothing else waits.
 func (o *output) drawn(text string) {
-	o.mu.Lock()
-	busy := o.bytes > 0
-	o.mu.Unlock()
-	if !busy {
+	if !o.errs.busy() {
 		o.diag(text)
 	}
 }
 
-// hurry says that the run is being ended: nobody waits for a reader from now on.
-func (o *output) hurry() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.hurried = true
-	o.changed.Broadcast()
+// hurry says that the run is being ended: nobody who brings something waits for a
+// reader from now on, and a reader that takes nothing for so long is given up on.
+func (o *output) hurry(patience time.Duration) {
+	o.outs.hurry(patience)
+	o.errs.hurry(patience)
 }
 
-func (o *output) writeAll() {
-	defer close(o.idle)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for {
-		for len(o.queue) == 0 && !o.closed {
-			o.changed.Wait()
-		}
-		if len(o.queue) == 0 {
-			return
-		}
-		next := o.queue[0]
-		o.queue = o.queue[1:]
-		for text := next.text; len(text) > 0; {
-			n := min(portion, len(text))
-			if next.to != o.stdout || o.err == nil {
-				o.write(next.to, text[:n])
-			}
-			text = text[n:]
-			o.bytes -= n
-			o.changed.Broadcast()
-		}
-	}
+// abandon says that nobody waits any longer for a reader than this, whatever it takes.
+func (o *output) abandon(within time.Duration) {
+	o.outs.abandon(within)
+	o.errs.abandon(within)
 }
 
-// write writes a part of a piece, without the lock.
-func (o *output) write(to io.Writer, text []byte) {
-	o.mu.Unlock()
-	defer o.mu.Lock()
-	_, err := to.Write(text)
-	if err == nil || to != o.stdout {
-		return // an error of stderr has nowhere to be told
-	}
-	o.failed(err)
-	o.mu.Lock()
-	o.err = err
-	o.mu.Unlock()
-}
-
-// wait waits until everything that was put is written, and returns the first error
-// of stdout.
+// wait waits until what was put to stdout is written, and returns the first error of
+// that.
 func (o *output) wait() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.flush()
-	return o.err
+	o.outs.flush()
+	return o.outs.error()
 }
 
-// flush waits, with the lock, until everything is written. It reports false where the
-// run was cancelled and a reader of ours takes nothing of what is left.
-func (o *output) flush() bool {
-	for o.bytes > 0 {
-		if !o.hurried {
-			o.changed.Wait()
-			continue
-		}
-		before := o.bytes
-		patience := time.Now().Add(stalled)
-		alarm := time.AfterFunc(stalled, func() {
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			o.changed.Broadcast()
-		})
-		for o.bytes == before && time.Now().Before(patience) {
-			o.changed.Wait()
-		}
-		alarm.Stop()
-		if o.bytes == before {
-			return false
-		}
-	}
-	return true
-}
+// dropped returns how many pieces were thrown away because nobody read them.
+func (o *output) dropped() int { return o.outs.dropped() }
 
 // done says that nothing more comes and waits until it is written. It reports false
-// where the run was cancelled and a reader of ours does not take what is left.
+// where stdout's reader did not take what is left: see hurry.
 func (o *output) done() bool {
-	o.mu.Lock()
-	o.closed = true
-	o.changed.Broadcast()
-	written := o.flush()
-	o.mu.Unlock()
-	if written {
-		<-o.idle
+	o.outs.close()
+	o.errs.close()
+	written := o.outs.flush()
+	if o.errs != o.outs {
+		// Whoever reads all of stdout first waits for our end.
+		o.errs.hurry(outOfReach)
+		o.errs.flush()
 	}
 	return written
 }

@@ -24,7 +24,7 @@ func (r *reader) Write(p []byte) (int, error) {
 func TestOutputKeepsTheOrder(t *testing.T) {
 	var both bytes.Buffer
 	stdout, stderr := struct{ *bytes.Buffer }{&both}, struct{ *bytes.Buffer }{&both}
-	o := newOutput(stdout, stderr, func(error) { t.Error("it failed") })
+	o := newOutput(stdout, stderr, true, func(error) { t.Error("it failed") })
 	for range 100 {
 		o.out("a")
 		o.diag("b")
@@ -40,7 +40,7 @@ func TestOutputKeepsTheOrder(t *testing.T) {
 func TestOutputHoldsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reader{take: make(chan struct{})}
-		o := newOutput(r, &bytes.Buffer{}, func(error) {})
+		o := newOutput(r, &bytes.Buffer{}, false, func(error) {})
 		put := make(chan struct{})
 		go func() {
 			defer close(put)
@@ -67,7 +67,7 @@ func TestOutputHoldsBack(t *testing.T) {
 func TestOutputHurries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reader{take: make(chan struct{})}
-		o := newOutput(r, &bytes.Buffer{}, func(error) {})
+		o := newOutput(r, &bytes.Buffer{}, false, func(error) {})
 		put := make(chan struct{})
 		go func() {
 			defer close(put)
@@ -76,7 +76,7 @@ func TestOutputHurries(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		o.hurry()
+		o.hurry(stalled)
 		<-put
 		// A reader that takes a little of a piece, and then nothing, is given up on
 		// only then: what it takes counts, not whole pieces.
@@ -95,25 +95,79 @@ func TestOutputHurries(t *testing.T) {
 			t.Errorf("gave up after %v", took)
 		}
 		close(r.take)
-		<-o.idle
 	})
 }
 
 func TestOutputDropsWhatNobodyReads(t *testing.T) {
 	r := &reader{take: make(chan struct{})}
-	o := newOutput(r, &bytes.Buffer{}, func(error) {})
-	o.hurry()
+	o := newOutput(r, &bytes.Buffer{}, false, func(error) {})
+	o.hurry(stalled)
 	const piece = 4 << 20
 	for range 3 * giveUp / piece {
 		o.out(strings.Repeat("x", piece))
 	}
-	o.mu.Lock()
-	if o.bytes > giveUp+piece {
-		t.Errorf("%d bytes are kept", o.bytes)
+	o.result("the end")
+	o.outs.mu.Lock()
+	if o.outs.bytes > giveUp+piece+len("the end") {
+		t.Errorf("%d bytes are kept", o.outs.bytes)
 	}
-	o.mu.Unlock()
+	o.outs.mu.Unlock()
 	close(r.take)
 	o.done()
+	if lost := 3*giveUp/piece - r.got.Len()/piece; lost == 0 || o.dropped() != lost {
+		t.Errorf("%d pieces are missing, and %d are said to be", lost, o.dropped())
+	}
+	if !strings.HasSuffix(r.got.String(), "the end") {
+		t.Error("the result is dropped too")
+	}
+}
+
+// A stderr that nobody reads costs stdout nothing, and a second signal is heeded
+// however slowly somebody reads.
+func TestOutputStreamsAreApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &reader{take: make(chan struct{})}
+		var stdout bytes.Buffer
+		o := newOutput(&stdout, r, false, func(error) {})
+		o.diag("stuck")
+		o.hurry(stalled)
+		o.result("the result")
+		began := time.Now()
+		if err := o.wait(); err != nil || stdout.String() != "the result" || time.Since(began) != 0 {
+			t.Errorf("%v after %v, stdout %q", err, time.Since(began), &stdout)
+		}
+		if !o.done() || time.Since(began) != stalled {
+			t.Errorf("done after %v, want %v", time.Since(began), stalled)
+		}
+		close(r.take)
+	})
+}
+
+func TestOutputIsAbandoned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &reader{take: make(chan struct{})}
+		o := newOutput(r, &bytes.Buffer{}, false, func(error) {})
+		o.hurry(stalled)
+		o.out(strings.Repeat("x", holdBack))
+		over := make(chan struct{})
+		go func() {
+			for {
+				select {
+				case <-time.After(stalled / 2):
+					r.take <- struct{}{}
+				case <-over:
+					close(r.take)
+					return
+				}
+			}
+		}()
+		began := time.Now()
+		time.AfterFunc(10*stalled, func() { o.abandon(stalled) })
+		if o.done() || time.Since(began) != 11*stalled {
+			t.Errorf("done after %v, want %v", time.Since(began), 11*stalled)
+		}
+		close(over)
+	})
 }
 
 // failing is a stdout that does not take anything.
@@ -124,7 +178,7 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 func TestOutputTellsOfTheFirstError(t *testing.T) {
 	var stderr bytes.Buffer
 	var told []error
-	o := newOutput(failing{syscall.EPIPE}, &stderr, func(err error) { told = append(told, err) })
+	o := newOutput(failing{syscall.EPIPE}, &stderr, false, func(err error) { told = append(told, err) })
 	o.out("a")
 	o.diag("b")
 	o.out("c")
@@ -136,7 +190,7 @@ func TestOutputTellsOfTheFirstError(t *testing.T) {
 		t.Errorf("told %v, stderr %q", told, &stderr)
 	}
 	// One that stderr makes is told to nobody, and holds nothing up.
-	o = newOutput(&stderr, failing{errors.New("gone")}, func(error) { t.Error("told") })
+	o = newOutput(&stderr, failing{errors.New("gone")}, true, func(error) { t.Error("told") })
 	o.diag("x")
 	o.out("y")
 	if !o.done() || stderr.String() != "by" {
@@ -147,7 +201,7 @@ func TestOutputTellsOfTheFirstError(t *testing.T) {
 func TestOutputDrawsOnlyWhenIdle(t *testing.T) {
 	r := &reader{take: make(chan struct{})}
 	var stderr bytes.Buffer
-	o := newOutput(r, &stderr, func(error) {})
+	o := newOutput(r, &stderr, true, func(error) {})
 	o.out("x")
 	o.drawn("spinner")
 	close(r.take)
@@ -163,8 +217,8 @@ func TestOutputDrawsOnlyWhenIdle(t *testing.T) {
 // waited for like anything else.
 func TestOutputWaitsForTheError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := newOutput(slowDisk{}, &bytes.Buffer{}, func(error) {})
-		o.hurry()
+		o := newOutput(slowDisk{}, &bytes.Buffer{}, false, func(error) {})
+		o.hurry(stalled)
 		o.out("the result")
 		if err := o.wait(); !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("wait: %v, want what the disk said", err)

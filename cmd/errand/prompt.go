@@ -45,7 +45,7 @@ func readPrompt(ctx context.Context, args []string, con *console) (string, error
 	case len(args) == 0 && con.inTTY:
 		return "", errors.New(`there is no PROMPT; give one, or pipe it in ("-" reads the terminal)`)
 	default:
-		text, err := interruptible(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(con.in, maxPrompt+1)) })
+		text, err := interruptible(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(patient(con.in), maxPrompt+1)) })
 		if err != nil {
 			return "", fmt.Errorf("reading the PROMPT from stdin: %w", err)
 		}

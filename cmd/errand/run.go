@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,8 +46,8 @@ to come to an end; a second one kills it.
 Exit status: 0 completed, 1 failed (an agent that is not installed, or that ended its
 turn as cancelled unasked, too), 2 a mistake in usage or configuration, 3 the agent
 refused, 4 the model's token limit was reached, 124 a timeout, that of the start or of
-an idle agent too, 130 cancelled by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP, 141 because
-nobody reads stdout.`,
+an idle agent too, 130 cancelled by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP, 131 killed by
+SIGQUIT (Ctrl-\), 141 cancelled because nobody reads stdout.`,
 		Example: `  errand run --agent demo "Hello"
   errand run --agent gemini --env GEMINI_API_KEY --dir ../project "Explain main.go"
   git diff | errand run --agent claude --env-file ~/.keys --json - | jq -r .output
@@ -79,6 +81,16 @@ nobody reads stdout.`,
 // all the same, and what is left of the agent's group dies with it.
 const killWait = 10 * time.Second
 
+const (
+	// stalled is how long nothing must have been read before the end of the program
+	// gives up on its reader, if the run was cancelled; after a second signal it is how
+	// long that may take at all.
+	stalled = 2 * time.Second
+	// outOfReach is the same for a run that --timeout has ended, where nobody may be
+	// waiting for the program.
+	outOfReach = 30 * time.Second
+)
+
 // run carries out the command and returns the exit status.
 func (f *runFlags) run(prompts, command []string, con *console) int {
 	// The environment has what the agent is not to see; it could read it here. Where
@@ -86,15 +98,21 @@ func (f *runFlags) run(prompts, command []string, con *console) int {
 	_ = client.Undumpable()
 
 	ctx, signals := watchSignals(context.Background())
-	defer signals.stop()
-	unread := func() { signals.cancel(&stopped{what: "nobody reads stdout", status: statusSIGPIPE}) }
-	out := newOutput(con.out, con.err, func(err error) {
+	unread := &stopped{what: "nobody reads stdout", status: statusSIGPIPE}
+	out := newOutput(patient(con.out), patient(con.err), sameFile(con.out, con.err), func(err error) {
 		if isClosedPipe(err) {
-			unread()
+			signals.cancel(unread)
 		}
 	})
-	watchClosed(con.out, unread)
-	context.AfterFunc(ctx, out.hurry)
+	switch {
+	case !con.outTTY:
+		watchClosed(con.out, func() { signals.cancel(unread) })
+	case !signal.Ignored(syscall.SIGHUP):
+		// The signal comes only to the sessions that the terminal controls.
+		watchClosed(con.out, func() { signals.cancel(&stopped{what: syscall.SIGHUP.String(), status: statusSIGHUP}) })
+	}
+	context.AfterFunc(ctx, func() { out.hurry(stalled) })
+	context.AfterFunc(signals.killed, func() { out.abandon(stalled) })
 
 	show := &display{format: f.format(con), out: out}
 	var res *subagent.Result
@@ -122,7 +140,7 @@ func (f *runFlags) run(prompts, command []string, con *console) int {
 		if t.timeout > 0 {
 			runCtx, cancel = context.WithTimeout(ctx, t.timeout)
 		}
-		stop := context.AfterFunc(runCtx, out.hurry)
+		stop := context.AfterFunc(runCtx, func() { out.hurry(outOfReach) })
 		res = t.run(runCtx, signals, prompt, show.event)
 		stop() // the run's clock says nothing of who reads its result
 		cancel()

@@ -15,6 +15,7 @@ const (
 	statusRefusal   = 3
 	statusMaxTokens = 4
 	statusTimeout   = 124
+	statusSIGHUP    = 129
 	statusSIGPIPE   = 141
 )
 

@@ -11,10 +11,12 @@ import (
 )
 
 // watchClosed calls closed when the reader of stdout has gone, also while nothing is
-// written. It can be told of a pipe and of a socket.
+// written. It can be told of a pipe, a socket and a terminal. A stdout that was closed
+// before the program began cannot be told from /dev/null, which Go's runtime opens in
+// its place.
 func watchClosed(stdout *os.File, closed func()) {
 	info, err := stdout.Stat()
-	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
+	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket|os.ModeCharDevice) == 0 {
 		return
 	}
 	// Ends with the program: a poll that nothing happens to cannot be called off.

@@ -60,13 +60,16 @@ func (a *Agent) finish(report proc.Report, before Rung) {
 // closeSessions takes the rungs of the protocol and returns the last one it took, or
 // RungExit.
 func (a *Agent) closeSessions() Rung {
-	rung := RungExit
-	if a.gone() {
-		return rung
-	}
 	a.mu.Lock()
 	sessions := slices.Collect(maps.Values(a.sessions))
 	a.mu.Unlock()
+	rung := RungExit
+	if slices.ContainsFunc(sessions, (*Session).wasCancelled) {
+		rung = RungCancel // taken before, by whoever cancelled
+	}
+	if a.gone() {
+		return rung
+	}
 
 	// Each open turn sends its own session/cancel and waits for the answer no
 	// longer than the grace; all at the same time.

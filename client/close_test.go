@@ -60,6 +60,19 @@ func TestRungs(t *testing.T) {
 	}
 }
 
+// A cancel before the close was a rung too.
+func TestRungBefore(t *testing.T) {
+	t.Parallel()
+	s := play(t, `on session/prompt; text "up"; wait cancel; exit 4`)
+	session := s.session()
+	turn := s.ask(t.Context(), session, "go")
+	s.says("up")
+	session.Cancel()
+	s.await(turn)
+	receive(t, s.agent.Exited())
+	s.close(s.agent, client.RungCancel, "exit status 4")
+}
+
 // session/close is asked for only where a cancel was not left unanswered before.
 func TestNoSessionCloseAfterSilence(t *testing.T) {
 	t.Run("at the close", func(t *testing.T) {

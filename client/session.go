@@ -29,10 +29,11 @@ type Session struct {
 	dir   string
 	raw   json.RawMessage
 
-	mu     sync.Mutex // guards what is below it
-	turn   *turn      // the open one, nil between turns
-	silent bool       // the last turn was cancelled and never answered
-	closed bool
+	mu        sync.Mutex // guards what is below it
+	turn      *turn      // the open one, nil between turns
+	cancelled bool       // the last turn was cancelled
+	silent    bool       // and never answered
+	closed    bool
 }
 
 // turn is an open prompt turn.
@@ -157,7 +158,7 @@ func (s *Session) Prompt(ctx context.Context, blocks []acp.ContentBlock, o *Prom
 	answer := readAnswer(reply.raw)
 	answer.Cancelled, answer.Sent = reply.cancelled, reply.sent
 	if err == nil {
-		s.end(t, false)
+		s.end(t, reply.cancelled, false)
 		return answer, nil
 	}
 	e := s.agent.failure(ctx, StepPrompt, err)
@@ -165,7 +166,7 @@ func (s *Session) Prompt(ctx context.Context, blocks []acp.ContentBlock, o *Prom
 	if silent {
 		e.Message += ", nor after session/cancel"
 	}
-	s.end(t, silent)
+	s.end(t, reply.cancelled, silent)
 	return answer, e
 }
 
@@ -188,9 +189,9 @@ func (s *Session) begin(ctx context.Context) (context.Context, *turn, error) {
 }
 
 // end makes room for the next turn. silent says that a cancel went unanswered.
-func (s *Session) end(t *turn, silent bool) {
+func (s *Session) end(t *turn, cancelled, silent bool) {
 	s.mu.Lock()
-	s.turn, s.silent = nil, silent
+	s.turn, s.cancelled, s.silent = nil, cancelled, silent
 	s.mu.Unlock()
 	t.cancel(nil)
 	close(t.done)
@@ -209,6 +210,12 @@ func (s *Session) openTurn() *turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.turn
+}
+
+func (s *Session) wasCancelled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cancelled
 }
 
 func (s *Session) unanswered() bool {

@@ -90,7 +90,7 @@ func scripts() []exchange {
 		{name: "noise between the frames", on: on("loading model\n{not json\n[1, 2]\n" + ok(endTurn))},
 		{name: "white space and unknown members", on: on(`{ "extra" : {"id":9} , "result" : { "stopReason" : "end_turn" , "x" : [] } , "id" : $ID , "jsonrpc" : "2.0" }`)},
 		{name: "id as a float", on: on(`{"jsonrpc":"2.0","id":$ID.0,"result":` + endTurn + `}`)},
-		{name: "no final newline", on: on(ok(endTurn)), end: true},
+		{name: "no final newline", why: "the SDK may lose an answer that comes with the end", ours: "result " + endTurn, sometimes: true, on: on(ok(endTurn)), end: true},
 		{name: "duplicate and unknown answers", on: on(`{"jsonrpc":"2.0","id":77,"result":{}}` + "\n" + `{"jsonrpc":"2.0","id":"u","error":{"code":1,"message":"x"}}` + "\n" + ok(endTurn) + "\n" + ok(`{"stopReason":"refusal"}`)), do: func(r *playing) { r.prompt("s"); r.prompt("s") }},
 		{name: "an update between two turns", on: map[string]string{"session/prompt": ok(endTurn), "session/set_mode": says(`{"sessionUpdate":"current_mode_update","currentModeId":"m"}`) + ok(`{}`)},
 			do: func(r *playing) {

@@ -15,7 +15,8 @@ import (
 // DeadlineExceeded), a [TooLargeError], [TooDeepError], [EchoError], [ClosedError] or
 // [WriteError], or one of [ErrTurnActive], [ErrCallbackContext] and [ErrBacklog].
 //
-// An error that the agent itself answered with is an *acp.RequestError instead.
+// An error that the agent itself answered with is an *acp.RequestError instead; data of
+// more than 1 MiB, or that nests deeper than 100, is left out of it.
 type CallError struct {
 	Method string
 	// Sent is false if nothing of the frame was written.
@@ -97,8 +98,11 @@ var (
 func callError(err error) error {
 	if answer, ok := errors.AsType[*wire.Error](err); ok {
 		e := &acp.RequestError{Code: answer.Code, Message: answer.Message}
-		if answer.Data != nil {
-			// It is JSON already: wire has checked it.
+		switch {
+		case answer.Data == nil:
+		case !repeatable(answer.Data):
+			e.Data = fmt.Sprintf("left out: %d bytes, or what nests too deep", len(answer.Data))
+		default: // it is JSON already: wire has checked it
 			json.Unmarshal(answer.Data, &e.Data)
 		}
 		return e

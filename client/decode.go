@@ -22,3 +22,36 @@ func (u *Update) Text() (text string, ok bool) {
 	}
 	return "", false
 }
+
+const (
+	// maxRepeated bounds in bytes, and maxRepeatedDepth in nesting, what an agent sent
+	// without a meaning of ours and we repeat: any reader of JSON must be able to read
+	// the result it is in.
+	maxRepeated      = 1 << 20
+	maxRepeatedDepth = 100
+)
+
+// repeatable reports whether raw, which is JSON, is within these bounds.
+func repeatable(raw []byte) bool {
+	if len(raw) > maxRepeated {
+		return false
+	}
+	depth, inString, escaped := 0, false, false
+	for _, c := range raw {
+		switch {
+		case escaped:
+			escaped = false
+		case inString:
+			escaped, inString = c == '\\', c != '"'
+		case c == '"':
+			inString = true
+		case c == '{' || c == '[':
+			if depth++; depth > maxRepeatedDepth {
+				return false
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return true
+}

@@ -109,7 +109,8 @@ type Answer struct {
 	// StopReason is the agent's word; where it was not a string, its JSON text. Nil
 	// where there was none.
 	StopReason *string
-	// Meta is the answer's _meta, nil without one.
+	// Meta is the answer's _meta; nil without one, and for one of more than 1 MiB or that
+	// nests deeper than 100: Raw has it.
 	Meta map[string]any
 	// Usage is the answer's usage as it came, nil without one.
 	Usage json.RawMessage
@@ -265,7 +266,9 @@ func readAnswer(raw json.RawMessage) Answer {
 	a := Answer{Raw: raw}
 	var f map[string]json.RawMessage
 	json.Unmarshal(raw, &f)
-	json.Unmarshal(f["_meta"], &a.Meta)
+	if meta := f["_meta"]; repeatable(meta) {
+		json.Unmarshal(meta, &a.Meta)
+	}
 	if usage := f["usage"]; len(usage) > 0 && string(usage) != "null" {
 		a.Usage = usage
 	}

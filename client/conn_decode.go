@@ -255,7 +255,36 @@ func init() {
 			}
 			return decodeValue(raw, v.FieldByName("Ungrouped"))
 		},
+		reflect.TypeFor[acp.ContentBlock](): decodeBlock,
 	}
+}
+
+// decodeBlock reads a content block. Agents send the bare text in its place, or a list
+// of blocks, as other protocols have it: what that says is a block of text.
+func decodeBlock(raw []byte, v reflect.Value) bool {
+	switch raw[0] {
+	case '"':
+		v.Set(reflect.ValueOf(acp.TextBlock(wire.Unquote(raw))))
+		return true
+	case '[':
+		s := wire.NewScan(raw)
+		var text []byte
+		found := false
+		for s.Array(); s.Elem(); {
+			var element acp.ContentBlock
+			raw := s.Skip()
+			if len(raw) == 0 || raw[0] == '[' || !decode(raw, &element) || element.Text == nil {
+				continue
+			}
+			text, found = append(text, element.Text.Text...), true
+		}
+		if !found || !s.OK() {
+			return false
+		}
+		v.Set(reflect.ValueOf(acp.TextBlock(string(text))))
+		return true
+	}
+	return decodeUnion(raw, v, shapeOf(v.Type()))
 }
 
 // has reports whether raw is an object with a member of that name.

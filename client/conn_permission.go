@@ -126,7 +126,7 @@ func (c *Conn) tellDesk(r *wire.Request, v verdict, since time.Time) {
 	defer c.wire.Contain()
 	now, later := c.opts.desk.settled(r.Params, v.rec, v.why, since)
 	if later != nil {
-		defer c.wire.Defer(later, len(r.Params)) // whatever becomes of now
+		defer c.wire.Defer(later) // whatever becomes of now
 	}
 	if now != nil {
 		now()

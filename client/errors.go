@@ -77,8 +77,8 @@ type Error struct {
 	WithheldEnv []string
 	// MissingEnv is Options.Hints where the process got none of them.
 	MissingEnv []string
-	// Command is the program and its arguments, redacted; Path is the file that ran,
-	// empty where none was found.
+	// Command is the program and its arguments, Path the file that ran, empty where none
+	// was found; both are redacted.
 	Command []string
 	Path    string
 	// Err is the cause; nil where there is none to wrap.

@@ -33,7 +33,7 @@ func (a *Agent) describe(e *Error) {
 	e.StderrTail, e.StderrTruncated = a.proc.StderrTail()
 	e.Noise = a.Noise()
 	e.WithheldEnv, e.MissingEnv = a.WithheldEnv(), slices.Clone(a.missing)
-	e.Command, e.Path = a.Command(), a.Path()
+	e.Command, e.Path = a.Command(), a.redact.String(a.Path())
 }
 
 // classify gives the error of a call its kind.

@@ -136,12 +136,10 @@ func (l *launch) spawn(ctx context.Context) (*Agent, error) {
 
 // notSpawned is the error of a process that could not be started.
 func (l *launch) notSpawned(ctx context.Context, err error) *Error {
+	err = l.tellable(err)
 	e := &Error{
-		Kind: KindSpawn, Step: StepSpawn, Message: l.redact.String(err.Error()), Err: err,
+		Kind: KindSpawn, Step: StepSpawn, Message: err.Error(), Err: err,
 		Command: slices.Clone(l.command), WithheldEnv: slices.Clone(l.withheld),
-	}
-	if e.Message != err.Error() {
-		e.Err = errors.New(e.Message) // the cause holds a secret, as a part of a path
 	}
 	bad, ok := errors.AsType[*proc.Error](err)
 	switch {
@@ -151,6 +149,23 @@ func (l *launch) notSpawned(ctx context.Context, err error) *Error {
 		e.Kind, e.Step = KindConfig, StepConfig
 	}
 	return e
+}
+
+// tellable returns err without the secrets that a path in it has as a part.
+func (l *launch) tellable(err error) error {
+	if bad, ok := err.(*proc.Error); ok {
+		clean := *bad
+		clean.Name, clean.Err = l.redact.String(bad.Name), l.tellable(bad.Err)
+		clean.Searched = slices.Clone(bad.Searched)
+		for i, dir := range clean.Searched {
+			clean.Searched[i] = l.redact.String(dir)
+		}
+		return &clean
+	}
+	if text := l.redact.String(err.Error()); text != err.Error() {
+		return errors.New(text)
+	}
+	return err
 }
 
 // errStartup is the cause of a context that the startup deadline ended.

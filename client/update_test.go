@@ -239,7 +239,7 @@ func drain(t testing.TB, conn *Conn) {
 	t.Helper()
 	awaitClosed(t, conn.Done(), "end of the reading")
 	done := make(chan struct{})
-	conn.wire.Defer(func() { close(done) }, 0)
+	conn.wire.Defer(func() { close(done) })
 	awaitClosed(t, done, "end of the deliveries")
 }
 

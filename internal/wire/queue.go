@@ -60,14 +60,13 @@ func (c *Conn) hand() {
 	}
 }
 
-// Defer gives v, which holds so many bytes, to Handler.Run, after what was handed over
-// before. It may be called from any goroutine.
-func (c *Conn) Defer(v any, size int) {
-	cost := int64(size) + itemCost
-	c.queued.Add(cost)
+// Defer gives v to Handler.Run, after what was handed over before. It may be called
+// from any goroutine.
+func (c *Conn) Defer(v any) {
+	c.queued.Add(itemCost)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.queue = append(c.queue, item{v, cost})
+	c.queue = append(c.queue, item{v, itemCost})
 	c.startDispatcher()
 }
 

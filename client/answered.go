@@ -37,7 +37,7 @@ func (a *Agent) answered(step Step, re *acp.RequestError) *Error {
 		e.Kind = KindAuthRequired
 		e.Message = "the agent wants an authentication first"
 		if len(known) > 0 {
-			e.Message += fmt.Sprintf(" and offers %s", a.redact.String(strings.Join(known, ", ")))
+			e.Message += fmt.Sprintf(" and offers %s", clip(a.redact.String(list(known)), messageRoom))
 		}
 		e.Message += fmt.Sprintf(" (error %d: %s); log in with the agent's own program, or set the variable that holds its key", re.Code, text)
 	}

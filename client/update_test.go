@@ -75,14 +75,28 @@ func TestReadUpdate(t *testing.T) {
 	}
 }
 
-// A chunk's content of a wrong shape costs the content, and the chunk stays.
+// A chunk's content of a wrong shape costs the content, and the chunk stays. Where it is
+// text all the same, that is taken.
 func TestReadUpdateOddContent(t *testing.T) {
-	for _, content := range []string{`"x"`, `[{"type":"text","text":"x"}]`, `null`, `7`, `{}`, `{"type":"video"}`, `{"text":"x"}`} {
+	for content, text := range map[string]string{
+		`"x"`: "x", `""`: "", `[{"type":"text","text":"x"}]`: "x", `["x",{"type":"image"},{"type":"text","text":"y"},["z"]]`: "xy",
+		`[]`: "none", `[7]`: "none", `[[["x"]]]`: "none", `null`: "none", `7`: "none", `{}`: "none", `{"type":"video"}`: "none", `{"text":"x"}`: "none",
+	} {
 		var u Update
 		readUpdate([]byte(`{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":`+content+`}}`), &u)
 		c := u.Value.AgentMessageChunk
-		if c == nil || c.Content != (acp.ContentBlock{}) || c.MessageId == nil || *c.MessageId != "m" {
+		if c == nil || c.MessageId == nil || *c.MessageId != "m" {
 			t.Errorf("%s: %+v", content, c)
+			continue
+		}
+		got := "none"
+		if c.Content.Text != nil {
+			got = c.Content.Text.Text
+		} else if c.Content != (acp.ContentBlock{}) {
+			got = asJSON(t, c.Content)
+		}
+		if got != text {
+			t.Errorf("%s: text %q, want %q", content, got, text)
 		}
 	}
 }

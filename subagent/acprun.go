@@ -25,8 +25,7 @@ func (a *acpRun) open(base *Result) error {
 	info := a.agent.Info()
 	base.ProtocolVersion = &info.ProtocolVersion
 	base.Agent.Name, base.Agent.Version = nonEmpty(a.redact(info.Name)), nonEmpty(a.redact(info.Version))
-	path := a.agent.Path()
-	base.Agent.Command, base.Agent.Path = a.agent.Command(), &path
+	base.Agent.Command, base.Agent.Path = a.agent.Command(), nonEmpty(a.redact(a.agent.Path()))
 	base.WithheldEnv = append(base.WithheldEnv, a.agent.WithheldEnv()...)
 
 	if exposed := a.agent.ExposedEnv(); a.provider.cmd.Inherit.Mode == envscrub.None && len(exposed) > 0 {

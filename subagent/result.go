@@ -98,8 +98,8 @@ type Agent struct {
 	// Name and Version are what the agent calls itself; null where it did not say.
 	Name    *string `json:"name"`
 	Version *string `json:"version"`
-	// Command is the program and its arguments as configured, redacted; Path is the
-	// file that ran. Empty and null where the provider starts no process.
+	// Command is the program and its arguments as configured, Path the file that ran,
+	// both redacted. Empty and null where the provider starts no process.
 	Command []string `json:"command"`
 	Path    *string  `json:"path"`
 }

@@ -16,11 +16,11 @@ type Call struct {
 	method  string
 	onReply func(result []byte, err error)
 	frame   *outgoing
-	// direct calls were made with a callback's context: waiting for their turn in the
-	// order would wait for that callback.
-	direct bool
-	read   chan struct{} // closed when the reply was read and its hook has run
-	done   chan struct{}
+	// from is where it was made. One that comes from a callback does not wait for its
+	// turn in the order, which would be to wait for that callback.
+	from place
+	read chan struct{} // closed when the reply was read and its hook has run
+	done chan struct{}
 
 	// Guarded by Conn.mu:
 	replying bool  // taken from Conn.calls by the reader
@@ -44,7 +44,7 @@ func (c *Conn) Start(ctx context.Context, method string, params any, onReply fun
 		return nil, &CallError{Method: method, Err: fmt.Errorf("params: %w", err)}
 	}
 	k := &Call{
-		c: c, method: method, onReply: onReply, direct: c.InCallback(ctx),
+		c: c, method: method, onReply: onReply, from: c.place(ctx),
 		read: make(chan struct{}), done: make(chan struct{}),
 	}
 	if err := c.enlist(k, raw); err != nil {
@@ -68,9 +68,10 @@ func (c *Conn) enlist(k *Call, params []byte) (err error) {
 		return err
 	}
 	c.calls[k.id] = k
-	if k.direct {
+	if k.from != outside {
 		c.direct[k] = struct{}{}
 		c.room.Broadcast()
+		c.beginUpcoming()
 	}
 	return nil
 }
@@ -156,6 +157,7 @@ const maxAbandoned = 4096
 
 // deliver lets the caller go on; with mu held.
 func (c *Conn) deliver(k *Call) {
+	delete(c.undelivered, k)
 	if !k.over {
 		k.over = true
 		close(k.done)

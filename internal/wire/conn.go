@@ -107,17 +107,19 @@ type Conn struct {
 	writeErr error
 	begun    int64 // how many frames were begun to be written
 
-	nextID    int64
-	calls     map[int64]*Call
-	direct    map[*Call]struct{} // the pending ones made with a callback's context
-	abandoned map[int64]struct{}
-	unbound   bool
-	lifted    int // how often Lift was called and not undone
+	nextID      int64
+	calls       map[int64]*Call
+	direct      map[*Call]struct{} // the pending ones made with a callback's context
+	undelivered map[*Call]struct{} // those with a reply whose turn has not come
+	abandoned   map[int64]struct{}
+	unbound     bool
+	lifted      int // how often Lift was called and not undone
 	// ended is why the reader stopped or will be ignored; nil as long as it reads.
 	ended    error
 	requests map[string]*Request // the unanswered ones by idKey
 	open     int                 // how many requests are unanswered
-	waiting  []*Request          // what has not begun to be served
+	upcoming []*Request          // those whose turn in the order has not come
+	waiting  []*Request          // those whose turn has come and that have no slot
 	serving  int
 	// servingBytes is what the requests that are served cost the queue before.
 	servingBytes int64
@@ -125,8 +127,22 @@ type Conn struct {
 	stats Stats
 }
 
-// callbackKey marks the contexts that the callbacks of a Conn get.
+// callbackKey marks the contexts that the callbacks of a Conn get: its value is a place.
 type callbackKey struct{ c *Conn }
+
+// place is whose context one is.
+type place int
+
+const (
+	outside place = iota
+	inRun         // Handler.Run's, which all that is queued waits for
+	inServe       // Handler.Serve's
+)
+
+func (c *Conn) place(ctx context.Context) place {
+	p, _ := ctx.Value(callbackKey{c}).(place)
+	return p
+}
 
 // drainGrace is how long callbacks may go on after the peer has gone before their
 // context ends.
@@ -137,11 +153,12 @@ const drainGrace = 5 * time.Second
 func New(r io.Reader, w io.Writer, h Handler, o *Options) *Conn {
 	c := &Conn{
 		h: h, w: w,
-		done:      make(chan struct{}),
-		calls:     map[int64]*Call{},
-		direct:    map[*Call]struct{}{},
-		abandoned: map[int64]struct{}{},
-		requests:  map[string]*Request{},
+		done:        make(chan struct{}),
+		calls:       map[int64]*Call{},
+		direct:      map[*Call]struct{}{},
+		undelivered: map[*Call]struct{}{},
+		abandoned:   map[int64]struct{}{},
+		requests:    map[string]*Request{},
 	}
 	if o != nil {
 		c.opts = *o
@@ -150,8 +167,8 @@ func New(r io.Reader, w io.Writer, h Handler, o *Options) *Conn {
 	setDefault(&c.opts.MaxQueueBytes, 8<<20)
 	setDefault(&c.opts.MaxRequests, 64)
 	c.room.L = &c.mu
-	c.ctx, c.cancel = context.WithCancelCause(context.WithValue(context.Background(), callbackKey{c}, true))
-	c.reqCtx, c.cancelReq = context.WithCancelCause(c.ctx)
+	c.ctx, c.cancel = context.WithCancelCause(context.WithValue(context.Background(), callbackKey{c}, inRun))
+	c.reqCtx, c.cancelReq = context.WithCancelCause(context.WithValue(c.ctx, callbackKey{c}, inServe))
 	c.lines = lines{r: r, max: c.opts.MaxMessageBytes, before: c.flush}
 	return c
 }
@@ -179,8 +196,8 @@ func (c *Conn) Err() error {
 	return c.ended
 }
 
-// Shut ends the connection from our side: pending calls fail with cause, later ones
-// too, nothing more is written, contexts of callbacks end, and what is still read is
+// Shut ends the connection from our side: pending calls that have
+// no reply fail with cause, later ones too, nothing more is written, contexts of callbacks end, and what is still read is
 // thrown away. It does not wait for callbacks, and does not close r and w.
 func (c *Conn) Shut(cause error) {
 	closed := &ClosedError{Cause: cause}
@@ -188,6 +205,10 @@ func (c *Conn) Shut(cause error) {
 	c.shut.Store(true)
 	if c.ended == nil {
 		c.ended = closed
+	}
+	// A callback may wait for a reply whose turn comes after it.
+	for k := range c.undelivered {
+		c.deliver(k)
 	}
 	c.failCalls(closed)
 	c.breakWriting(closed)
@@ -198,7 +219,7 @@ func (c *Conn) Shut(cause error) {
 
 // InCallback reports whether ctx is the context of a callback or handler of this
 // connection, or comes from one.
-func (c *Conn) InCallback(ctx context.Context) bool { return ctx.Value(callbackKey{c}) != nil }
+func (c *Conn) InCallback(ctx context.Context) bool { return c.place(ctx) != outside }
 
 // Lift lifts the bound of the queue by Options.MaxMessageBytes until restore is called,
 // once.

@@ -19,12 +19,13 @@ type endOfStream struct{ cause error }
 // itemCost is what an item costs beyond the bytes of its frame, roughly.
 const itemCost = 128
 
-// push adds an item on the reader. It is handed over with others, before the reader
-// may block.
-func (c *Conn) push(what any, size int) {
-	cost := int64(size) + itemCost
+// push adds an item on the reader and returns its cost. It is handed over with others,
+// before the reader may block.
+func (c *Conn) push(what any, size int) (cost int64) {
+	cost = int64(size) + itemCost
 	c.batch = append(c.batch, item{what, cost})
 	c.batchBytes += cost
+	return cost
 }
 
 // flush hands over what the reader has and waits as long as too much is queued.
@@ -100,11 +101,23 @@ func (c *Conn) hold() {
 
 // release takes cost off the queue.
 func (c *Conn) release(cost int64) {
-	if left := c.queued.Add(-cost); c.held.Load() && left <= int64(c.opts.MaxQueueBytes)/2 {
+	if left := c.queued.Add(-cost); c.belowBound(left) {
 		c.mu.Lock()
 		c.room.Broadcast()
 		c.mu.Unlock()
 	}
+}
+
+// releaseLocked is release with mu held.
+func (c *Conn) releaseLocked(cost int64) {
+	if left := c.queued.Add(-cost); c.belowBound(left) {
+		c.room.Broadcast()
+	}
+}
+
+// belowBound reports whether the reader waits and need not, with so much in the queue.
+func (c *Conn) belowBound(left int64) bool {
+	return c.held.Load() && left <= int64(c.opts.MaxQueueBytes)/2
 }
 
 // startDispatcher is called with mu held.
@@ -160,7 +173,7 @@ func (c *Conn) do(it item) {
 		c.mu.Unlock()
 	case *Request:
 		// A request is on the queue's account until it is handled.
-		c.start(what, it.cost)
+		c.start(what)
 		return
 	case endOfStream:
 		c.mu.Lock()

@@ -278,13 +278,17 @@ func (c *Conn) answered(k *Call) {
 func (c *Conn) replied(k *Call, size int) {
 	defer func() {
 		close(k.read)
-		if k.direct {
-			c.mu.Lock()
+		c.mu.Lock()
+		direct := k.from != outside || c.shut.Load()
+		if direct {
 			c.deliver(k)
-			c.mu.Unlock()
-			return
+		} else if !k.over {
+			c.undelivered[k] = struct{}{}
 		}
-		c.push(k, size)
+		c.mu.Unlock()
+		if !direct {
+			c.push(k, size)
+		}
 	}()
 	if k.onReply != nil {
 		k.onReply(k.result, k.err)

@@ -27,9 +27,11 @@ type Request struct {
 	// answer is closed when the answer has been queued.
 	answer chan struct{}
 
+	cost int64 // on the queue's account until it is served
+
 	// Guarded by Conn.mu:
-	cost  int64
-	waits bool      // is one of Conn.waiting, and its cost on the queue's account
+	begun bool      // its turn has come
+	waits bool      // is one of Conn.waiting
 	frame *outgoing // the answer; nil before
 }
 
@@ -51,8 +53,15 @@ func (c *Conn) receive(f *frame, method string, size int, unread error) {
 	c.requests[r.key] = r
 	c.open++
 	c.mu.Unlock()
-	c.hand()                          // what Receive defers comes after what was read before
-	defer c.push(r, size+requestCost) // whatever Receive does, there is an answer
+	c.hand() // what Receive defers comes after what was read before
+	// Whatever Receive does, there is an answer.
+	defer func() {
+		r.cost = c.push(r, size+requestCost)
+		c.mu.Lock()
+		c.upcoming = append(c.upcoming, r)
+		c.beginUpcoming()
+		c.mu.Unlock()
+	}()
 	c.h.Receive(r)
 }
 
@@ -78,18 +87,45 @@ func (c *Conn) withdrawn(params []byte) {
 	}
 }
 
-// start begins to serve a request, or has it wait for others to end.
-func (c *Conn) start(r *Request, cost int64) {
+// start is the turn of a request in the order.
+func (c *Conn) start(r *Request) {
 	c.mu.Lock()
-	if r.frame != nil {
-		c.mu.Unlock()
-		c.release(cost)
+	c.begin(r)
+	c.mu.Unlock()
+}
+
+// beginUpcoming has requests served before their turn while Handler.Run waits for the
+// reply to a call of its own: the peer may need them answered before it replies; with mu
+// held.
+func (c *Conn) beginUpcoming() {
+	for k := range c.direct {
+		if k.from == inRun {
+			for len(c.upcoming) > 0 {
+				c.begin(c.upcoming[0])
+			}
+			return
+		}
+	}
+}
+
+// begin serves a request or has it wait for others to end; with mu held.
+func (c *Conn) begin(r *Request) {
+	if r.begun {
 		return
 	}
-	r.cost, r.waits = cost, true
+	r.begun = true
+	// They begin in the order in which they came: it is the first.
+	c.upcoming[0] = nil
+	if c.upcoming = c.upcoming[1:]; len(c.upcoming) == 0 {
+		c.upcoming = nil
+	}
+	if r.frame != nil {
+		c.releaseLocked(r.cost)
+		return
+	}
+	r.waits = true
 	c.waiting = append(c.waiting, r)
 	c.startWaiting()
-	c.mu.Unlock()
 }
 
 // startWaiting begins to serve what waits, in order, as far as the bounds have it; with

@@ -60,9 +60,7 @@ func (c *Conn) takeBack(o *outgoing) bool {
 func (c *Conn) written(o *outgoing, err error) {
 	o.err = err
 	close(o.done)
-	if left := c.queued.Add(-o.cost); c.held.Load() && left <= int64(c.opts.MaxQueueBytes)/2 {
-		c.room.Broadcast()
-	}
+	c.releaseLocked(o.cost)
 }
 
 // write writes the queued frames, each as a whole.

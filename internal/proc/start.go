@@ -3,6 +3,7 @@ package proc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -126,6 +127,9 @@ func startProcess(ctx context.Context, path string, argv []string, attr *os.Proc
 		proc, err := os.StartProcess(path, argv, attr)
 		if err == nil {
 			return proc, nil
+		}
+		if errors.Is(err, syscall.E2BIG) {
+			return nil, &Error{What: "command", Name: path, Err: fmt.Errorf("%w: %s", syscall.E2BIG, tooBig(argv, attr.Env))}
 		}
 		if !errors.Is(err, syscall.ETXTBSY) || wait > 64*time.Millisecond {
 			return nil, explain(path, err)

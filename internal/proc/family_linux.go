@@ -20,6 +20,7 @@ type native struct {
 	era      era
 
 	looked  span        // where newcomers has looked last
+	settled bool        // it found nobody new in the end
 	member  int         // who of the group was last seen alive
 	strayed map[int]int // pid -> pidfd of descendants seen outside the group
 }

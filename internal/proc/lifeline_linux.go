@@ -2,6 +2,7 @@ package proc
 
 import (
 	"os"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,15 +24,44 @@ import (
 // they do not know: Linux runs the last closes of a dying process backwards, so the
 // writing end goes while the reading end is still there to tell. That order is
 // nothing it promises; where it is otherwise, the one in the child counts.
-type lifeline struct{ read, write *os.File }
+type lifeline struct {
+	read, write *os.File
+	name        string // of the pipe, as /proc shows it
+}
+
+// lineInChild is the life-line's number in the child.
+const lineInChild = 3
 
 func newLifeline() (lifeline, error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
 		return lifeline{}, os.NewSyscallError("pipe2", err)
 	}
+	if fds[0] == lineInChild {
+		// It would be the same in a process that we have forked and that has not come
+		// to its exec yet: another run's child.
+		defer unix.Close(fds[0])
+		fd, err := unix.FcntlInt(uintptr(fds[0]), unix.F_DUPFD_CLOEXEC, lineInChild+1)
+		if err != nil {
+			unix.Close(fds[1])
+			return lifeline{}, os.NewSyscallError("fcntl", err)
+		}
+		fds[0] = fd
+	}
+	name, _ := os.Readlink("/proc/self/fd/" + strconv.Itoa(fds[0]))
 	// Not os.Pipe: neither end has anything for the runtime's poller.
-	return lifeline{os.NewFile(uintptr(fds[0]), "life-line"), os.NewFile(uintptr(fds[1]), "life-line")}, nil
+	return lifeline{os.NewFile(uintptr(fds[0]), "life-line"), os.NewFile(uintptr(fds[1]), "life-line"), name}, nil
+}
+
+// held reports whether a process has the life-line as the child was given it: then it
+// descends from the child, whatever else it has put away.
+func (l lifeline) held(pid int) bool {
+	if l.name == "" {
+		return false
+	}
+	var buf [64]byte
+	n, err := unix.Readlink("/proc/"+strconv.Itoa(pid)+"/fd/"+strconv.Itoa(lineInChild), buf[:])
+	return err == nil && string(buf[:n]) == l.name
 }
 
 // tie makes the line end the group of pid, which leads it. Where the system has no

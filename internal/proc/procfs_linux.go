@@ -3,6 +3,7 @@ package proc
 import (
 	"bytes"
 	"math"
+	"path/filepath"
 	"strconv"
 	"sync"
 
@@ -85,8 +86,25 @@ func readFile(path string, buf []byte) ([]byte, error) {
 // zombie, for a thread of the kernel, and in the middle of an exec. buf is used, and
 // grown if need be.
 func environOf(pid int, buf *[]byte) ([]byte, error) {
+	env, err := environIn("/proc/"+strconv.Itoa(pid), buf)
+	if err != nil || len(env) > 0 {
+		return env, err
+	}
+	// A process whose first thread has ended shows it in the others only.
+	if s, ok := statusOf(pid); ok && s.zombie && !s.dead() {
+		tasks, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*")
+		for _, task := range tasks {
+			if env, err := environIn(task, buf); err == nil && len(env) > 0 {
+				return env, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+func environIn(dir string, buf *[]byte) ([]byte, error) {
 	for {
-		env, err := readProc(pid, "environ", *buf)
+		env, err := readFile(dir+"/environ", *buf)
 		if err != nil || len(env) < len(*buf) {
 			return env, err
 		}

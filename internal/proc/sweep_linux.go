@@ -10,13 +10,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// relists bounds how often in a row the processes are listed because somebody is new.
+const relists = 100
+
 // newcomers yields the processes begun since the child, each once, and some older
 // ones. It lists them anew until nobody is new, so that one that forks and goes while
-// the others are looked at is found by its child.
+// the others are looked at is found by its child. If it never comes to an end, because
+// they fork faster than they can be looked at, it gives up, and f.settled is false.
 func (f *family) newcomers(yield func(pid int) bool) {
 	seen := map[int]bool{}
-	for fresh := true; fresh; {
-		fresh = false
+	f.settled = false
+	for range relists {
+		fresh := false
 		f.looked = f.era.since(f.proc.Pid)
 		for _, pid := range f.looked.list() {
 			if seen[pid] {
@@ -26,6 +31,9 @@ func (f *family) newcomers(yield func(pid int) bool) {
 			if !yield(pid) {
 				return
 			}
+		}
+		if f.settled = !fresh; f.settled {
+			return
 		}
 	}
 }
@@ -42,7 +50,7 @@ func (f *family) memberAlive() bool {
 			return true
 		}
 	}
-	return false
+	return !f.settled
 }
 
 func (f *family) inGroup(pid int) bool {
@@ -126,7 +134,10 @@ func (f *family) sweep(until time.Time) []Leftover {
 	if f.sweeping && !haveProc() {
 		s.left = append(s.left, Leftover{Reason: "there is no /proc to look for processes outside the group"})
 	} else if f.sweeping {
-		for s.pass() {
+		for s.pass() && time.Now().Before(until) {
+		}
+		if !s.settled {
+			s.left = append(s.left, Leftover{Reason: "more processes were begun than could be looked at in time"})
 		}
 	}
 	for pid, fd := range s.hit {
@@ -188,7 +199,7 @@ func (s *sweeper) pass() (again bool) {
 	if unsure {
 		time.Sleep(200 * time.Microsecond)
 	}
-	return (again || unsure) && time.Now().Before(s.until)
+	return again || unsure || !s.settled
 }
 
 // take ends a process that was judged ours. Only the pidfd makes sure that it is
@@ -232,8 +243,8 @@ const (
 	hidden // it has one that we may not read
 )
 
-// judge says whether a process belongs to the run: it carries the run's id, or it
-// is in the session that the child made.
+// judge says whether a process belongs to the run: it carries the run's id, has the
+// life-line where the child was given it, or is in the session that the child made.
 func (s *sweeper) judge(pid int) verdict {
 	if s.buf == nil {
 		s.buf = make([]byte, 16<<10)
@@ -242,7 +253,7 @@ func (s *sweeper) judge(pid int) verdict {
 	unique := s.looked != all // no number can have been given twice since the child began
 	denied := errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)
 	switch {
-	case err == nil && carries(env, s.runID):
+	case err == nil && (carries(env, s.runID) || s.line.held(pid)):
 		return ours
 	case err != nil && !denied:
 		return foreign // it is gone
@@ -251,7 +262,7 @@ func (s *sweeper) judge(pid int) verdict {
 	}
 	st, ok := statusOf(pid)
 	switch {
-	case !ok || st.zombie || st.kernel:
+	case !ok || st.dead() || st.kernel:
 		return foreign
 	case st.session == s.proc.Pid && unique:
 		return ours

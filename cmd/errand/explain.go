@@ -52,14 +52,21 @@ func explain(res *subagent.Result, why string, agent choice) []string {
 	}
 	for _, c := range res.ToolCalls {
 		if c.Status == "cancelled" || c.Status == "unknown" {
-			title := c.ID
-			if c.Title != nil {
-				title = *c.Title
-			}
-			say("  still open, and perhaps done in part: %s", clip(title, 160))
+			say("  still open, and perhaps done in part: %s", clip(callName(c), 160))
 		}
 	}
 	return append(lines, stderrEnd(res)...)
+}
+
+// callName is what a tool call is called where its id says nothing; that is not redacted
+// either.
+func callName(c subagent.ToolCall) string {
+	for _, name := range []*string{c.Title, c.Kind} {
+		if name != nil && strings.TrimSpace(*name) != "" {
+			return *name
+		}
+	}
+	return "a tool call"
 }
 
 // mayMiss returns a variable that was held back and that a failed agent is known to

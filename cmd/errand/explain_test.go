@@ -16,7 +16,7 @@ import (
 
 func TestExplain(t *testing.T) {
 	code := -32603
-	title := "Delete \x1b[31m all"
+	title, kind := "Delete \x1b[31m all", "edit"
 	tests := []struct {
 		name  string
 		res   subagent.Result
@@ -76,13 +76,14 @@ func TestExplain(t *testing.T) {
 			name: "open calls and stderr",
 			res: subagent.Result{
 				Provider: "x", Stop: stopreason.Aborted, StderrTail: strings.Repeat("old\n", 20) + "a\r\nb \x1b]0;x\a\n\n",
-				ToolCalls: []subagent.ToolCall{{ID: "1", Title: &title, Status: "cancelled"}, {ID: "2", Status: "unknown"}, {ID: "3", Status: "completed"}, {ID: "4", Status: "failed"}},
+				ToolCalls: []subagent.ToolCall{{ID: "1", Title: &title, Status: "cancelled"}, {ID: "2", Kind: &kind, Status: "unknown"}, {ID: "5", Status: "unknown"}, {ID: "3", Status: "completed"}, {ID: "4", Status: "failed"}},
 				Error:     &subagent.Error{Kind: client.KindTimeout, Step: client.StepPrompt, Message: "late"},
 			},
 			want: append(append([]string{
 				"errand: x: session/prompt: late",
 				`  still open, and perhaps done in part: Delete \u{1b}[31m all`,
-				"  still open, and perhaps done in part: 2",
+				"  still open, and perhaps done in part: edit",
+				"  still open, and perhaps done in part: a tool call",
 				"  the end of its stderr:",
 			}, slices.Repeat([]string{"  | old"}, stderrLines-2)...), "  | a", `  | b \u{1b}]0;x\u{7}`),
 		},

@@ -163,6 +163,7 @@ func (p *acpProvider) Start(ctx context.Context, req Request) (Run, error) {
 	a := &acpRun{run: r, agent: agent, provider: p}
 	if err := a.open(&base); err != nil {
 		a.close(&base)
+		a.amend(err, base.Exit)
 		return nil, p.notStarted(r, base, err)
 	}
 	r.begin(base, driver{turn: a.turn, look: a.look, close: a.close})

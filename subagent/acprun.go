@@ -53,6 +53,20 @@ func (a *acpRun) open(base *Result) error {
 	return nil
 }
 
+// amend adds to the error of a session that could not be made what the agent told until
+// its end: stderr comes by another way than the answer.
+func (a *acpRun) amend(err error, exit *client.Exit) {
+	e, ok := errors.AsType[*client.Error](err)
+	if !ok {
+		return
+	}
+	e.StderrTail, e.StderrTruncated = a.agent.Stderr()
+	e.Noise = a.agent.Noise()
+	if e.Exit == nil {
+		e.Exit = exit
+	}
+}
+
 // turn carries out the prompt turn.
 func (a *acpRun) turn(ctx context.Context) turnEnd {
 	answer, err := a.prompt(ctx)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -76,6 +77,9 @@ func play(t testing.TB, f *form) {
 	}
 	if got := s.summary(); f.want != "" && got != f.want {
 		t.Errorf("got  %s\nwant %s\n%s", got, f.want, s.details())
+	}
+	if _, err := json.Marshal(s.result); err != nil {
+		t.Errorf("the result is no JSON: %v", err)
 	}
 	if f.check != nil {
 		f.check(s)

@@ -1,0 +1,163 @@
+package faults
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/permission"
+)
+
+// What forms are given, and what they check, in words.
+
+// all does one after the other.
+func all(fs ...func(*scene)) func(*scene) {
+	return func(s *scene) {
+		s.Helper()
+		for _, f := range fs {
+			f(s)
+		}
+	}
+}
+
+// deafTo gives an agent that does not hear these rungs little time for them. What it
+// does hear costs none of the wait, and the machine may be slow.
+func deafTo(rungs ...client.Rung) func(*scene) {
+	return func(s *scene) {
+		g := &s.opts.Graces
+		waits := map[client.Rung]*time.Duration{
+			client.RungCancel: &g.Cancel, client.RungClose: &g.Close, client.RungEOF: &g.EOF, client.RungTerm: &g.Term,
+		}
+		for _, wait := range waits {
+			*wait = hang
+		}
+		for _, rung := range rungs {
+			*waits[rung] = 300 * time.Millisecond
+		}
+	}
+}
+
+func startTimeout(d time.Duration) func(*scene) {
+	return func(s *scene) { s.opts.StartTimeout = d }
+}
+
+func idleTimeout(d time.Duration) func(*scene) {
+	return func(s *scene) { s.opts.IdleTimeout = d }
+}
+
+func policy(p permission.Policy) func(*scene) {
+	return func(s *scene) { s.opts.Permission = p }
+}
+
+// under puts the agent under a launcher, which finds the agent's command in "$0" "$@".
+func under(shell string) func(*scene) {
+	return func(s *scene) {
+		s.command.Args = append([]string{"-c", shell, s.command.Path}, s.command.Args...)
+		s.command.Path = "/bin/sh"
+	}
+}
+
+// program runs another one in place of the scripted agent.
+func program(path string, args ...string) func(*scene) {
+	return func(s *scene) { s.command.Path, s.command.Args = path, args }
+}
+
+// within bounds the whole run by the caller's clock.
+func within(d time.Duration) func(*scene) {
+	return func(s *scene) {
+		ctx, cancel := context.WithTimeout(s.Context(), d)
+		defer cancel()
+		s.delegate(ctx)
+	}
+}
+
+// says checks what the run's error mentions.
+func says(words ...string) func(*scene) {
+	return func(s *scene) {
+		s.Helper()
+		has(s, s.message(), words...)
+	}
+}
+
+// warns checks what the warnings mention; no words: that there is none.
+func warns(words ...string) func(*scene) {
+	return func(s *scene) {
+		s.Helper()
+		all := strings.Join(s.result.Warnings, "\n")
+		has(s, all, words...)
+		if len(words) == 0 {
+			equal(s, "warnings", all, "")
+		}
+	}
+}
+
+// wrote checks the content of a file that the agent has written.
+func wrote(name, want string) func(*scene) {
+	return func(s *scene) {
+		s.Helper()
+		equal(s, name, s.file(name), want)
+	}
+}
+
+// gone checks that the processes whose ids are in these files have ended: some are
+// without the mark.
+func gone(files ...string) func(*scene) {
+	return func(s *scene) {
+		s.Helper()
+		for _, name := range files {
+			if s.file(name) == "" {
+				s.Errorf("%s was not written", name)
+			}
+			for _, pid := range s.pids(name) {
+				if alive(pid) {
+					s.Errorf("%s: process %d is alive", name, pid)
+				}
+			}
+		}
+	}
+}
+
+// pids are the process ids that a file of the agent holds, one a line.
+func (s *scene) pids(name string) []int {
+	s.Helper()
+	var pids []int
+	for _, line := range strings.Fields(s.file(name)) {
+		pid, err := strconv.Atoi(line)
+		if err != nil {
+			s.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+// alive reports whether a process is there, and no zombie.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return false
+	}
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(state, "Z")
+}
+
+// end ends a process that is not ours.
+func end(pid int) {
+	if p, err := os.FindProcess(pid); err == nil {
+		p.Kill()
+	}
+}
+
+// put makes a file in the run's directory, which can be executed, and returns its path.
+func (s *scene) put(name, text string) string {
+	s.Helper()
+	path := filepath.Join(s.dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		s.Fatal(err)
+	}
+	return path
+}

@@ -239,8 +239,8 @@ type ConnStats struct {
 	// LateAnswers came to calls that had been given up, DuplicateAnswers to calls that
 	// had been answered, StrayAnswers to calls that never were.
 	LateAnswers, DuplicateAnswers, StrayAnswers int64
-	// Panics counts callbacks that panicked, the Logger among them, and frames that
-	// made the reading of them panic.
+	// Panics counts callbacks that panicked or called runtime.Goexit, the Logger
+	// among them, and frames that made the reading of them panic.
 	Panics int64
 	// OpenRequests is how many requests of the agent wait for an answer of ours now.
 	OpenRequests int

@@ -196,13 +196,18 @@ func (c *Conn) stopTurn(t *promptTurn, id acp.SessionId, k *wire.Call, err error
 // Cancel asks the agent to end the turn of a session and returns when that has been
 // written. The turn's Prompt returns what the agent answers. Permission requests of
 // the session are answered `cancelled` from here to its next prompt. If ctx ends first,
-// session/cancel is still sent once the agent reads on.
+// session/cancel is still sent once the agent reads on. With the context of a handler
+// whose own request it answers it does not wait.
 //
 // See https://agentclientprotocol.com/protocol/prompt-turn#cancellation.
 func (c *Conn) Cancel(ctx context.Context, params acp.CancelNotification) error {
+	over := ctx.Err() != nil
 	c.mu.Lock()
 	posted := c.postCancel(params.SessionId, params)
 	c.mu.Unlock()
+	if !over && ctx.Err() != nil && c.wire.InCallback(ctx) {
+		return nil
+	}
 	if err := posted.Wait(ctx); err != nil {
 		return callError(err)
 	}

@@ -30,6 +30,10 @@ type MethodHandler interface {
 // OnUpdate, OnSessionUpdate and OnNotification are called one after the other, in the
 // order of the wire, and being slow slows the agent. The others are called
 // concurrently. Each context ends when the agent withdraws the request or goes.
+//
+// A function that calls the connection does so with the context that it was given, or
+// one made from it: with any other, a call out of the first three would wait until all
+// that was read before its answer has been delivered, and so for itself.
 type Handlers struct {
 	// OnUpdate gets every update, also of unknown kinds, with its raw form.
 	OnUpdate func(ctx context.Context, u Update)

@@ -135,6 +135,7 @@ func (c *Conn) dispatch() {
 	// A callback that ends its goroutine must not take the queue with it.
 	left := func() {
 		if len(items) > 0 {
+			c.panicked(goexit)
 			c.mu.Lock()
 			c.queue = append(items[1:], c.queue...)
 			c.dispatching = false
@@ -190,6 +191,9 @@ func (c *Conn) run(deferred any) {
 	defer c.Contain()
 	c.h.Run(c.ctx, deferred)
 }
+
+// goexit stands for what was panicked with where user code called runtime.Goexit.
+const goexit = "runtime.Goexit was called"
 
 // Contain is deferred around user code: a panic in it is counted and reported.
 func (c *Conn) Contain() { c.panicked(recover()) }

@@ -18,6 +18,7 @@ func (c *Conn) read() {
 	defer func() {
 		// A hook that ended its goroutine must not leave the peer unheard.
 		if !ended {
+			c.panicked(goexit)
 			go c.read()
 		}
 	}()

@@ -171,9 +171,16 @@ func (c *Conn) serve(r *Request) {
 func (c *Conn) ask(r *Request) {
 	text := answerText(r.id, nil, errInternal)
 	defer func() { r.queue(text) }()
-	defer c.Contain()
+	left := any(goexit)
+	defer func() {
+		if v := recover(); v != nil {
+			left = v
+		}
+		c.panicked(left)
+	}()
 	result, err := c.h.Serve(r)
 	text = answerText(r.id, result, err)
+	left = nil
 }
 
 func (r *Request) answered() bool {

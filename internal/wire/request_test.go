@@ -122,7 +122,7 @@ func TestReaderIsContained(t *testing.T) {
 					t.Errorf("call %d: %s, want %s", i+1, got, want[i])
 				}
 			}
-			if s := p.conn.Stats(); name == "panic" && (s.Panics != 7 || s.NoiseLines != 7) || s.Open != 0 {
+			if s := p.conn.Stats(); s.Panics != 7 || name == "panic" && s.NoiseLines != 7 || s.Open != 0 {
 				t.Errorf("%+v", s)
 			}
 		})

@@ -26,8 +26,8 @@ type Stats struct {
 	Late, Duplicate, Stray int64
 	// Dropped counts notifications that were larger than the limit.
 	Dropped int64
-	// Panics counts callbacks, handlers and hooks that panicked, and frames that made
-	// the reading of them panic.
+	// Panics counts callbacks, handlers and hooks that panicked or ended their
+	// goroutine, and frames that made the reading of them panic.
 	Panics int64
 	// Open is how many requests of the peer wait for an answer now.
 	Open int

@@ -52,7 +52,11 @@ func (a *Agent) finish(report proc.Report, before Rung) {
 	}
 	a.conn.wire.Unbind()
 	<-a.conn.Done()
+	a.conn.mu.Lock()
+	a.conn.settleRest()
+	a.conn.mu.Unlock()
 	a.conn.Shut(errShutdown)
+	a.cancelTurns() // those whose answer waits behind a callback
 	a.report = newReport(report, before)
 	a.log("agent ended", slog.Int("pid", a.PID()), slog.String("exit", a.report.Exit.String()), slog.String("rung", string(a.report.Exit.Rung)))
 }
@@ -73,15 +77,8 @@ func (a *Agent) closeSessions() Rung {
 
 	// Each open turn sends its own session/cancel and waits for the answer no
 	// longer than the grace; all at the same time.
-	var turns []*turn
-	for _, s := range sessions {
-		if t := s.openTurn(); t != nil {
-			rung = RungCancel
-			t.cancel(errShutdown)
-			turns = append(turns, t)
-		}
-	}
-	for _, t := range turns {
+	for _, t := range a.cancelTurns() {
+		rung = RungCancel
 		<-t.done
 	}
 	if len(sessions) == 0 || !a.info.canClose || slices.ContainsFunc(sessions, (*Session).unanswered) || a.gone() {
@@ -95,4 +92,18 @@ func (a *Agent) closeSessions() Rung {
 	}
 	closing.Wait()
 	return RungClose
+}
+
+// cancelTurns ends the open turns, which it returns. It does not wait.
+func (a *Agent) cancelTurns() (turns []*turn) {
+	a.mu.Lock()
+	sessions := slices.Collect(maps.Values(a.sessions))
+	a.mu.Unlock()
+	for _, s := range sessions {
+		if t := s.openTurn(); t != nil {
+			t.cancel(errShutdown)
+			turns = append(turns, t)
+		}
+	}
+	return turns
 }

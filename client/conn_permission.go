@@ -119,6 +119,14 @@ func (c *Conn) settleAll(s *turnState, why string) {
 	}
 }
 
+// settleRest refuses, with mu held, what is still asked when the connection has ended:
+// nobody gets the answer, but the desk is told.
+func (c *Conn) settleRest() {
+	for _, s := range c.sessions {
+		c.settleAll(s, whyGone)
+	}
+}
+
 func (c *Conn) tellDesk(r *wire.Request, v verdict, since time.Time) {
 	if c.opts.desk == nil {
 		return

@@ -163,19 +163,27 @@ func (c *Conn) giveUp(ctx context.Context, t *promptTurn, id acp.SessionId, k *w
 	select {
 	case <-k.Done():
 	case <-k.Replied():
-		timer.Reset(min(orderGrace, c.opts.CancelGrace))
-		select {
-		case <-k.Done():
-		case <-timer.C:
-		}
+		c.awaitOrder(k)
+	case <-c.Done(): // there will be no answer
+		c.awaitOrder(k)
 	case <-timer.C:
 	}
 	k.Abandon(err)
 }
 
-// orderGrace is how long the answer to a turn whose context has ended waits for the
+// orderGrace is how long the end of a turn whose context has ended waits for the
 // callbacks of the updates before it: who cancels does not wait for a slow callback.
 const orderGrace = 100 * time.Millisecond
+
+// awaitOrder waits until the end of k has come to its turn, for orderGrace at most.
+func (c *Conn) awaitOrder(k *wire.Call) {
+	timer := time.NewTimer(min(orderGrace, c.opts.CancelGrace))
+	defer timer.Stop()
+	select {
+	case <-k.Done():
+	case <-timer.C:
+	}
+}
 
 // stopTurn reports whether there is an answer to be waited for.
 func (c *Conn) stopTurn(t *promptTurn, id acp.SessionId, k *wire.Call, err error) bool {

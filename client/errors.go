@@ -3,7 +3,9 @@ package client
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 )
 
 // ErrorKind says in one word what went wrong with a run. The set is a contract:
@@ -89,8 +91,8 @@ type Error struct {
 func (e *Error) Error() string { return string(e.Step) + ": " + e.Detail() }
 
 // Detail is what happened, with whatever is known that helps to find the reason: how
-// the process ended, the last line of its stderr, what else it wrote to stdout, and
-// what it may miss in its environment.
+// the process ended, the end of its stderr, what else it wrote to stdout, what it may
+// miss in its environment, and what can be done about it.
 func (e *Error) Detail() string {
 	var b strings.Builder
 	b.WriteString(e.Message)
@@ -98,11 +100,18 @@ func (e *Error) Detail() string {
 	case KindConfig, KindCapability, KindCancelled:
 		return b.String() // the process has nothing to do with it
 	}
+	if e.Kind == KindAgent && len(e.Data) > 0 {
+		fmt.Fprintf(&b, "; its data: %s", clip(oneLine(string(e.Data)), quoteRoom))
+	}
 	if e.Exit != nil && e.Exit.Rung == RungExit {
 		fmt.Fprintf(&b, "; the process ended with %s", e.Exit)
 	}
 	if last := lastLine(e.StderrTail); last != "" {
-		fmt.Fprintf(&b, "; its stderr ends with %q", last)
+		b.WriteString("; its stderr ")
+		if reason := reasonLine(e.StderrTail); reason != "" && reason != last {
+			fmt.Fprintf(&b, "says %q and ", reason)
+		}
+		fmt.Fprintf(&b, "ends with %q", last)
 	}
 	if len(e.Noise.First) > 0 {
 		fmt.Fprintf(&b, "; lines of its stdout that are no ACP frames: %d, the first %q", e.Noise.Lines, clip(e.Noise.First[0], quoteRoom))
@@ -115,6 +124,9 @@ func (e *Error) Detail() string {
 		if len(e.MissingEnv) > 0 && (e.Step != StepPrompt || e.Kind == KindAuthRequired) {
 			fmt.Fprintf(&b, "; it is known to use %s and was given none of them", strings.Join(e.MissingEnv, " or "))
 		}
+	}
+	if advice := e.advice(); advice != "" {
+		b.WriteString("; " + advice)
 	}
 	return b.String()
 }
@@ -143,6 +155,26 @@ func lastLine(text string) string {
 	text = strings.TrimRight(text, " \t\r\n")
 	return clip(strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]), quoteRoom)
 }
+
+// reasonLine returns the last line of text, of the last few, that names an error or begins
+// a usage: below it stand where it came from and what version of a runtime it was, or
+// the options.
+func reasonLine(text string) string {
+	const room = 8 << 10
+	text = text[max(0, len(text)-room):]
+	reason := ""
+	for line := range strings.Lines(text) {
+		if namesError().MatchString(line) {
+			reason = line
+		}
+	}
+	return clip(strings.TrimSpace(reason), quoteRoom)
+}
+
+// Compiled when a process has failed: few programs ever need it.
+var namesError = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^\s*(\S+ )?\w*(error|exception|panic|fatal|usage)\b[^:]{0,40}:`)
+})
 
 // oneLine makes one line of text.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -49,6 +49,9 @@ func (a *Agent) classify(ctx context.Context, step Step, err error) *Error {
 	switch {
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		e.Kind, e.Message = ctxKind(ctx), a.endedBy(ctx, step)
+		if n := a.conn.Stats().StrayAnswers; n > 0 {
+			e.Message += fmt.Sprintf("; it answered %d requests that were never made: the ids are not ours", n)
+		}
 	case isTooLarge:
 		e.Kind, e.Message = KindTooLarge, tooLarge.Error()
 	case isEcho:

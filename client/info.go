@@ -51,7 +51,7 @@ func readInfo(raw json.RawMessage, quote func([]byte) string) (Info, error) {
 		}
 		return Info{}, &Error{
 			Kind:    KindVersion,
-			Message: fmt.Sprintf("the agent answers protocol version %s, this client speaks %d", theirs, acp.ProtocolVersionNumber),
+			Message: fmt.Sprintf("the agent answers protocol version %s, this client speaks %d; %s", theirs, acp.ProtocolVersionNumber, versionAdvice(answer.ProtocolVersion)),
 		}
 	}
 	info := Info{ProtocolVersion: acp.ProtocolVersionNumber, AuthMethods: readAuthMethods(answer.AuthMethods), Raw: raw}

@@ -56,6 +56,18 @@ func (e *Error) setAgentError(re *acp.RequestError) {
 	}
 }
 
+// describe adds to an error of the turn that is no *client.Error, which has that already,
+// what is known of the process that the turn was of.
+func (e *Error) describe(res *Result) {
+	if _, ok := errors.AsType[*client.Error](e.Err); ok {
+		return
+	}
+	e.Message = (&client.Error{
+		Kind: e.Kind, Step: e.Step, Message: e.Message,
+		StderrTail: res.StderrTail, Noise: client.Noise{Lines: int64(res.Noise.Lines), First: res.Noise.First},
+	}).Detail()
+}
+
 // configError is for input that is refused before anything is started.
 func configError(format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)

@@ -159,6 +159,7 @@ func (r *run) settle(end turnEnd) *Result {
 	r.settled = len(r.warnings)
 	r.mu.Unlock()
 	if res.Error != nil {
+		res.Error.describe(&res)
 		res.Error.Provider, res.Error.Message = r.provider, r.redact(res.Error.Message)
 	}
 	res.Timing.PromptMs = ms(r.promptTook)

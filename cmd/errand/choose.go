@@ -67,7 +67,11 @@ func lookupPreset(name string) (client.Preset, error) {
 	}
 	p, ok := client.LookupPreset(name)
 	if !ok {
-		return p, fmt.Errorf("there is no agent %q; 'errand agents' lists them, and any other is started with -- COMMAND", name)
+		meant := ""
+		if near, ok := nearPreset(name); ok {
+			meant = fmt.Sprintf(" (is it %s?)", near.Name)
+		}
+		return p, fmt.Errorf("there is no agent %q%s; 'errand agents' lists them, and any other is started with -- COMMAND", name, meant)
 	}
 	return p, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/errand-acp/errand/client"
@@ -28,14 +29,23 @@ func explain(res *subagent.Result, why string, agent choice) []string {
 		return lines
 	case e != nil:
 		say("errand: %s: %s: %s", res.Provider, e.Step, e.Message)
-		if e.Code != nil {
-			say("  code %d%s", *e.Code, errorData(e.Data))
+		if e.Code != nil && !strings.Contains(e.Message, strconv.Itoa(*e.Code)) {
+			say("  code %d", *e.Code)
+		}
+		if data := errorData(e.Data); data != "" && !strings.Contains(e.Message, data) {
+			say("  data %s", data)
 		}
 		if agent.install != "" && (e.Kind == client.KindSpawn || e.Kind == client.KindExit && agent.absent) {
 			say("  to install it: %s", agent.install)
 		}
+		if known := knownAgent(res, agent); known != "" {
+			say("  errand knows an agent like that: %s", known)
+		}
 		if name := mayMiss(res, agent.hints); name != "" {
 			say("  to let a variable through: --env %s", name)
+		}
+		if flag := clockFlag(e.Kind); flag != "" {
+			say("  to give it more time: %s", flag)
 		}
 	case res.Stop == stopreason.Completed:
 		return nil
@@ -86,6 +96,35 @@ func mayMiss(res *subagent.Result, known []string) string {
 	return ""
 }
 
+// knownAgent says how the agent is started that a COMMAND which failed to start most
+// likely meant; empty where it was started like that, or by its name.
+func knownAgent(res *subagent.Result, agent choice) string {
+	if agent.install != "" || res.Error.Step == client.StepPrompt {
+		return ""
+	}
+	switch res.Error.Kind {
+	case client.KindAgent, client.KindAuthRequired, client.KindTimeout:
+		return "" // it speaks ACP, or was not given the time
+	}
+	p, ok := nearPreset(res.Provider)
+	same := len(res.Agent.Command) > 0 && res.Provider == p.Path && slices.Equal(res.Agent.Command[1:], p.Args)
+	if !ok || same {
+		return ""
+	}
+	return startsAs(p)
+}
+
+// clockFlag returns the flag that sets the clock which ended a run.
+func clockFlag(kind client.ErrorKind) string {
+	switch kind {
+	case client.KindStartupTimeout:
+		return "--start-timeout"
+	case client.KindIdleTimeout:
+		return "--idle-timeout"
+	}
+	return ""
+}
+
 // stderrEnd shows the end of what a failed agent wrote to stderr. One line of it is
 // in the error's message already.
 func stderrEnd(res *subagent.Result) []string {
@@ -108,7 +147,7 @@ func errorData(data []byte) string {
 	if len(data) == 0 || string(data) == "null" {
 		return ""
 	}
-	return ", data " + clip(string(data), 400)
+	return clip(strings.Join(strings.Fields(string(data)), " "), 400)
 }
 
 // deniedHint says that the agent wanted more than it might, where nobody has decided

@@ -55,7 +55,39 @@ func TestExplain(t *testing.T) {
 			res: subagent.Result{Provider: "x", Stop: stopreason.Error, StderrTail: "one line, which the message has\n", Error: &subagent.Error{
 				Kind: client.KindAgent, Step: client.StepPrompt, Message: "bad\nthing\x1b", Code: &code, Data: json.RawMessage(`{"a":"` + "\u202e" + `"}`),
 			}},
-			want: []string{`errand: x: session/prompt: bad\u{a}thing\u{1b}`, `  code -32603, data {"a":"\u{202e}"}`},
+			want: []string{`errand: x: session/prompt: bad\u{a}thing\u{1b}`, "  code -32603", `  data {"a":"\u{202e}"}`},
+		},
+		{
+			name: "the agent's own error, told in its message",
+			res: subagent.Result{Provider: "x", Stop: stopreason.Error, Error: &subagent.Error{
+				Kind: client.KindAgent, Step: client.StepPrompt, Message: `error -32603: no; its data: {"a":1}`, Code: &code, Data: json.RawMessage(`{"a":1}`),
+			}},
+			want: []string{`errand: x: session/prompt: error -32603: no; its data: {"a":1}`},
+		},
+		{
+			name: "a slip of the pen",
+			res:  subagent.Result{Provider: "gemni", Error: &subagent.Error{Kind: client.KindSpawn, Step: client.StepSpawn, Message: "no"}},
+			want: []string{"errand: gemni: spawn: no", "  errand knows an agent like that: --agent gemini, which starts gemini --acp"},
+		},
+		{
+			name: "a known agent with other arguments",
+			res:  subagent.Result{Provider: "opencode", Agent: subagent.Agent{Command: []string{"/x/opencode", "--acp"}}, Error: &subagent.Error{Kind: client.KindExit, Step: client.StepInitialize, Message: "no"}},
+			want: []string{"errand: opencode: initialize: no", "  errand knows an agent like that: --agent opencode, which starts opencode acp"},
+		},
+		{
+			name: "a known agent with its own arguments",
+			res:  subagent.Result{Provider: "opencode", Agent: subagent.Agent{Command: []string{"/x/opencode", "acp"}}, Error: &subagent.Error{Kind: client.KindExit, Step: client.StepInitialize, Message: "no"}},
+			want: []string{"errand: opencode: initialize: no"},
+		},
+		{
+			name: "not ready in time",
+			res:  subagent.Result{Provider: "x", Error: &subagent.Error{Kind: client.KindStartupTimeout, Step: client.StepNewSession, Message: "no"}},
+			want: []string{"errand: x: session/new: no", "  to give it more time: --start-timeout"},
+		},
+		{
+			name: "silent for too long",
+			res:  subagent.Result{Provider: "x", Error: &subagent.Error{Kind: client.KindIdleTimeout, Step: client.StepPrompt, Message: "no"}},
+			want: []string{"errand: x: session/prompt: no", "  to give it more time: --idle-timeout"},
 		},
 		{
 			name: "held back", agent: choice{hints: []string{"X_KEY", "Y_KEY"}},

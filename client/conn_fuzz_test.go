@@ -2,52 +2,100 @@ package client
 
 import (
 	"context"
+	"errors"
 	"io"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/coder/acp-go-sdk"
 	"github.com/google/go-cmp/cmp"
 )
 
-// Whatever an agent writes: nothing panics, every call ends once it has gone, and an
-// update's value is what its raw form says.
+// Whatever an agent writes: nothing panics, session/new (id 1) and session/prompt (id 2)
+// end, at the latest when it has gone; an update's value is what its raw form says; each
+// permission request has an outcome; and nothing is kept, neither of sessions that the
+// agent made up nor as a goroutine.
 func FuzzConn(f *testing.F) {
-	f.Add(chunkLine("s", "x") + "\n" + `{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}`)
-	f.Add(`{"jsonrpc":"2.0","id":2,"result":{"sessionId":5,"modes":{"availableModes":[{}]}}}` + "\n" + `{"jsonrpc":"2.0","id":1,"error":{"code":"x","data":[1]}}`)
-	f.Add(`{"id":null,"method":"session/request_permission","params":{"sessionId":"s","options":[{"optionId":"yes"}]}}` + "\n" + `[{"method":"session/update","params":{"update":{"sessionUpdate":"tool_call"}}}]`)
-	f.Add(`{"id":1,"method":"fs/read_text_file","params":{"path":1}}` + "\n" + `{"id":3,"method":"session/prompt"}`)
 	for _, text := range texts {
 		f.Add(`{"jsonrpc":"2.0","method":"session/update","params":` + text + `}`)
 	}
 	f.Add(strings.Join(repeated(), "\n"))
 	f.Fuzz(func(t *testing.T, text string) {
+		goroutines := runtime.NumGoroutine()
+		var asked, outcomes atomic.Int64
 		r, w := io.Pipe()
 		conn := NewConn(&Handlers{
-			OnUpdate:            func(context.Context, Update) {},
-			OnSessionUpdate:     func(context.Context, acp.SessionNotification) error { return nil },
-			OnRequestPermission: allow,
-		}, io.Discard, r, &ConnOptions{MaxMessageBytes: 1 << 10, Observe: func(u *Update) {
+			OnUpdate:        func(context.Context, Update) {},
+			OnSessionUpdate: func(context.Context, acp.SessionNotification) error { return nil },
+			OnRequestPermission: func(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+				asked.Add(1)
+				return allow(ctx, r)
+			},
+		}, writerFunc(func(frame []byte) {
+			if strings.Contains(string(frame), `"result":{"outcome":`) {
+				outcomes.Add(1)
+			}
+		}), r, &ConnOptions{MaxMessageBytes: 64 << 10, Observe: func(u *Update) {
 			want := DecodeUpdate(u.SessionID, u.Raw)
 			want.Meta = u.Meta
 			if diff := cmp.Diff(want, *u); u.Known() && diff != "" {
 				t.Errorf("%s (-read from Raw +got)\n%s", u.Raw, diff)
 			}
 		}})
-		turn := prompt(t.Context(), conn, "s")
 		session := async(func() (acp.NewSessionResponse, error) {
 			return conn.NewSession(t.Context(), acp.NewSessionRequest{})
 		})
-		if err := conn.Notify(t.Context(), "note", nil); err != nil {
-			t.Fatal(err)
-		}
+		sent(t, conn, 1)
+		turn := prompt(t.Context(), conn, "s")
+		sent(t, conn, 2)
 		io.Copy(w, strings.NewReader(text))
 		w.Close()
-		await(t, turn)
-		await(t, session)
+		_, err := await(t, turn)
+		oneError(t, err)
+		_, err = await(t, session)
+		oneError(t, err)
 		drain(t, conn)
-		if s := conn.Stats(); s.Panics > 0 {
-			t.Errorf("%d panics", s.Panics)
+		until(t, "all is answered", func() bool {
+			s := conn.Stats()
+			return s.OpenRequests == 0 && runtime.NumGoroutine() <= goroutines && outcomes.Load() >= asked.Load()
+		})
+		if s := conn.Stats(); s.Panics > 0 || conn.known() > 1 {
+			t.Errorf("%d panics; %d sessions are kept", s.Panics, conn.known())
 		}
 	})
+}
+
+type writerFunc func([]byte)
+
+func (f writerFunc) Write(p []byte) (int, error) {
+	f(p)
+	return len(p), nil
+}
+
+// sent waits until so many frames were written.
+func sent(t testing.TB, conn *Conn, n int64) {
+	t.Helper()
+	until(t, "the frame is written", func() bool { return conn.Stats().Sent >= n })
+}
+
+func until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(connPatience); !ok(); time.Sleep(100 * time.Microsecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not after %v: %s", connPatience, what)
+		}
+	}
+}
+
+// oneError fails for an error of no type that a caller can know.
+func oneError(t testing.TB, err error) {
+	t.Helper()
+	_, call := errors.AsType[*CallError](err)
+	_, answer := errors.AsType[*acp.RequestError](err)
+	if err != nil && call == answer {
+		t.Errorf("%#v", err)
+	}
 }

@@ -94,6 +94,7 @@ func (c *collector) update(u *client.Update) {
 	case c.early != nil:
 		if c.earlyBytes += updateSize(u); c.earlyBytes > c.limit {
 			c.counts.Dropped++
+			c.truncated = true // it may have been text of the run's session
 			return
 		}
 		c.early[session] = append(c.early[session], u.Clone())

@@ -108,10 +108,19 @@ func (r *run) begin(base Result, d driver) {
 		session = *base.SessionID
 	}
 	r.updates.only(session)
+	abandoned := true
+	defer func() {
+		// The turn's goroutine ends when the end event was told, which is soon after
+		// the turn has ended; Close waits for it.
+		go r.life()
+		if abandoned {
+			// Events has ended the goroutine that starts the run, as a test's FailNow
+			// does: nobody gets the run, and so nobody will close it.
+			r.Close()
+		}
+	}()
 	r.tellStart()
-	// The turn's goroutine ends when the end event was told, which is soon after
-	// the turn has ended; Close waits for it.
-	go r.life()
+	abandoned = false
 }
 
 // life is the run from its prompt to its outcome.

@@ -87,10 +87,11 @@ func readFile(path string, buf []byte) ([]byte, error) {
 // grown if need be.
 func environOf(pid int, buf *[]byte) ([]byte, error) {
 	env, err := environIn("/proc/"+strconv.Itoa(pid), buf)
-	if err != nil || len(env) > 0 {
+	if len(env) > 0 || err == unix.EACCES || err == unix.EPERM {
 		return env, err
 	}
-	// A process whose first thread has ended shows it in the others only.
+	// A process whose first thread has ended shows it in the others only. Whether the
+	// first one's is then empty or an error depends on the kernel.
 	if s, ok := statusOf(pid); ok && s.zombie && !s.dead() {
 		tasks, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*")
 		for _, task := range tasks {
@@ -99,7 +100,7 @@ func environOf(pid int, buf *[]byte) ([]byte, error) {
 			}
 		}
 	}
-	return nil, nil
+	return nil, err
 }
 
 func environIn(dir string, buf *[]byte) ([]byte, error) {

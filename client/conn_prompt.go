@@ -144,9 +144,7 @@ func (c *Conn) endTurn(t *promptTurn, id acp.SessionId) (cancelled bool) {
 	}
 	if c.wire.Err() != nil {
 		// What the agent still asked has its answer before the end of the turn is told.
-		for _, s := range c.sessions {
-			c.settleAll(s, whyGone)
-		}
+		c.settleRest()
 	}
 	return t.cancel != nil && !t.cancel.After(t.call)
 }

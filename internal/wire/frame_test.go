@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,51 +88,90 @@ func TestLine(t *testing.T) {
 		{"method that is no string", `{"jsonrpc":"2.0","method":7}`, want{Noise: 1}},
 		{"our id in a request", `{"jsonrpc":"2.0","id":1,"method":"ask/a"}` + "\n" + answer, want{Served: []string{"ask/a  1"}, Result: "ok"}},
 		{"object without anything", `{}`, want{Noise: 1}},
+
+		{"byte order marks within", note + "\n\ufeff\n\ufeff" + answer, want{Run: []string{"notify/a [1]"}, Result: "ok"}},
+		{"UTF-16", utf16(answer) + "\n" + answer, want{Noise: 1, Result: "ok"}},
+		{"NUL bytes between frames", "\x00" + note + "\x00\n\x00\x00\n" + answer, want{Run: []string{"notify/a [1]"}, Result: "ok"}},
+		{"NUL byte within a frame", `{"jsonrpc":"2.0",` + "\x00" + `"id":1,"result":"no"}` + "\n" + answer, want{Noise: 1, Result: "ok"}},
+		{"carriage returns around frames", "\r\r" + note + "\r\r\n\r" + answer + "\r", want{Run: []string{"notify/a [1]"}, Result: "ok"}},
+		{"carriage returns within a frame", strings.ReplaceAll(answer, ",", "\r,\r"), want{Result: "ok"}},
+		{"carriage return within a string", `{"jsonrpc":"2.0","id":1,"result":"a` + "\r" + `b"}` + "\n" + answer, want{Noise: 1, Result: "ok"}},
+		{"compressed", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff{\n" + answer, want{Noise: 1, Result: "ok"}},
+		{"an error page", "HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\n\r\n<html>{\"id\":1,\"result\":2}</html>\r\n" + answer, want{Noise: 3, Result: "ok"}},
+		{"headers before frames", "Content-Length: 50\r\n\r\n" + note + "\nContent-Length: 38\r\n\r\n" + answer, want{Run: []string{"notify/a [1]"}, Noise: 2, Result: "ok"}},
+		{"server-sent events", "event: message\ndata: " + note + "\n\n" + answer, want{Noise: 2, Result: "ok"}},
+		{"an escape that does not end", "\x1b]0;title " + note + "\n" + answer, want{Result: "ok"}},
+		{"half a frame, then a whole one", answer[:20] + "\n" + answer, want{Noise: 1, Result: "ok"}},
+		{"half a frame at the end", note + "\n" + answer[:len(answer)-1], want{Run: []string{"notify/a [1]"}, Noise: 1}},
+		{"members in another case", `{"JSONRPC":"2.0","ID":1,"RESULT":"no"}` + "\n" + answer, want{Noise: 1, Result: "ok"}},
+		{"method in another case", `{"jsonrpc":"2.0","id":"q","method":"ASK/a"}` + "\n" + answer, want{Served: []string{`ASK/a  "q"`}, Result: "ok"}},
+		{"huge ids", `{"jsonrpc":"2.0","id":1e999,"result":1}` + "\n" + `{"jsonrpc":"2.0","id":` + strings.Repeat("9", 400) + `,"result":1}` + "\n" + `{"jsonrpc":"2.0","id":18446744073709551617,"result":1}` + "\n" + answer, want{Strays: 3, Result: "ok"}},
+		{"negative id", `{"jsonrpc":"2.0","id":-1,"result":1}` + "\n" + `{"jsonrpc":"2.0","id":0,"result":1}` + "\n" + answer, want{Strays: 2, Result: "ok"}},
+		{"reply with an odd id", `{"jsonrpc":"2.0","id":[1],"result":1}` + "\n" + `{"jsonrpc":"2.0","id":{"id":1},"result":1}` + "\n" + `{"jsonrpc":"2.0","id":true,"result":1}` + "\n" + answer, want{Strays: 3, Result: "ok"}},
+		{"request with an odd id", `{"jsonrpc":"2.0","id":[1],"method":"ask/a"}` + "\n" + `{"jsonrpc":"2.0","id":{},"method":"ask/a"}` + "\n" + answer, want{Served: []string{"ask/a  [1]", "ask/a  {}"}, Result: "ok"}},
+		{"the last of several ids counts", `{"jsonrpc":"2.0","id":1,"id":99,"result":1}` + "\n" + answer, want{Strays: 1, Result: "ok"}},
+		{"the last of several methods counts", `{"jsonrpc":"2.0","method":"ask/a","method":"notify/a"}` + "\n" + answer, want{Run: []string{"notify/a "}, Result: "ok"}},
+		{"array with several replies", "[" + answer + "," + answer + `,{"jsonrpc":"2.0","id":"q","method":"ask/a"}]`, want{Served: []string{`ask/a  "q"`}, Result: "ok", Strays: 1}},
+		{"array within an array", "[" + note + ",[" + answer + "]]\n" + answer, want{Run: []string{"notify/a [1]"}, Noise: 1, Result: "ok"}},
+		{"array, pretty-printed", "[\n" + note + ",\n" + answer + "\n]", want{Noise: 3, Result: "ok"}},
+		{"array with white space", " [ " + note + " , " + answer + " ] ", want{Run: []string{"notify/a [1]"}, Result: "ok"}},
+		{"lone surrogates in names", `{"jsonrpc":"2.0","\ud800":1,"id":1,"result":"\udc00\ud800x"}`, want{Result: "\ufffd\ufffdx"}},
+		{"overlong and surrogate bytes", `{"jsonrpc":"2.0","id":1,"result":"` + "\xc0\xaf\xed\xa0\x80" + `"}`, want{Result: strings.Repeat("\ufffd", 5)}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var ran, served log
-			p := dial(t, &hooks{
-				run:   func(_ context.Context, method, params string) { ran.add("%s %s", method, params) },
-				serve: func(r *Request) (any, error) { served.add("%s %s %s", r.Method, r.Params, r.id); return nil, nil },
-			}, nil)
-			call := p.call(t.Context(), "peer/call")
-			p.read()
-			answers := make(chan struct{})
-			go func() {
-				defer close(answers)
-				for {
-					if _, err := p.got.ReadString('\n'); err != nil {
-						return
+		for how, size := range map[string]int{"": len(tt.text) + 1, " in pieces": 1 + len(tt.text)/100} {
+			t.Run(tt.name+how, func(t *testing.T) {
+				var ran, served log
+				p := dial(t, &hooks{
+					run:   func(_ context.Context, method, params string) { ran.add("%s %s", method, params) },
+					serve: func(r *Request) (any, error) { served.add("%s %s %s", r.Method, r.Params, r.id); return nil, nil },
+				}, nil)
+				call := p.call(t.Context(), "peer/call")
+				p.read()
+				answers := make(chan struct{})
+				go func() {
+					defer close(answers)
+					for {
+						if _, err := p.got.ReadString('\n'); err != nil {
+							return
+						}
+					}
+				}()
+				for piece := range slices.Chunk([]byte(tt.text), size) {
+					if _, err := p.out.Write(piece); err != nil {
+						t.Fatal(err)
 					}
 				}
-			}()
-			if _, err := p.out.Write([]byte(tt.text)); err != nil {
-				t.Fatal(err)
-			}
-			p.out.Close()
-			var got want
-			text, err := p.result(call)
-			switch e := err.(type) {
-			case nil:
-				got.Result = text
-				if text[0] == '"' {
-					got.Result = Unquote([]byte(text))
+				p.out.Close()
+				var got want
+				text, err := p.result(call)
+				switch e := err.(type) {
+				case nil:
+					got.Result = text
+					if text[0] == '"' {
+						got.Result = Unquote([]byte(text))
+					}
+				case *Error:
+					got.Result = e.Error()
 				}
-			case *Error:
-				got.Result = e.Error()
-			}
-			p.wait(p.conn.Done(), "end of the reading")
-			eventually(t, "all is served", func() bool { return p.conn.Stats().Open == 0 })
-			s := p.conn.Stats()
-			got.Run, got.Served = ran.all(), served.all()
-			got.Noise, got.Strays, got.Dropped = s.NoiseLines, s.Late+s.Duplicate+s.Stray, s.Dropped
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
-			p.in.Close()
-			p.wait(answers, "end of the answers")
-		})
+				p.wait(p.conn.Done(), "end of the reading")
+				eventually(t, "all is served", func() bool { return p.conn.Stats().Open == 0 })
+				s := p.conn.Stats()
+				got.Run, got.Served = ran.all(), served.all()
+				slices.Sort(got.Served) // they are served at once
+				got.Noise, got.Strays, got.Dropped = s.NoiseLines, s.Late+s.Duplicate+s.Stray, s.Dropped
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Errorf("(-want +got)\n%s", diff)
+				}
+				p.in.Close()
+				p.wait(answers, "end of the answers")
+			})
+		}
 	}
+}
+
+// utf16 writes ASCII text in UTF-16.
+func utf16(text string) string {
+	return "\xff\xfe" + strings.Join(strings.Split(text, ""), "\x00") + "\x00"
 }
 
 func TestOurID(t *testing.T) {

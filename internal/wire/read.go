@@ -207,10 +207,10 @@ func (c *Conn) route(f *frame, size int, unread error) bool {
 		return true
 	}
 	switch {
-	case method == cancelMethod:
-		c.withdrawn(f.params)
-	case f.id == nil || class == ClassNotification:
-		if unread != nil {
+	case f.id == nil || class == ClassNotification || method == cancelMethod:
+		if method == cancelMethod {
+			c.withdrawn(f.params)
+		} else if unread != nil {
 			c.count(&c.stats.Dropped)
 		} else if v := c.h.Notification(method, f.params, f.parsed); v != nil {
 			c.push(v, size)

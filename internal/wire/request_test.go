@@ -217,6 +217,10 @@ func TestWithdrawnRequest(t *testing.T) {
 			p.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"unknown"}}`)
 			p.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":["x"]}`)
 			p.send(`{"jsonrpc":"2.0","method":"$/cancel_request"}`)
+			p.send(`{"jsonrpc":"2.0","id":"c","method":"$/cancel_request","params":{"requestId":"unknown"}}`)
+			if m := p.read(); string(m.ID) != `"c"` || string(m.Result) != "null" {
+				t.Errorf("%s %s %s", m.ID, m.Result, m.Error)
+			}
 			p.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"other"}}`)
 			for _, want := range []string{`"other"`, tt.id} {
 				m := p.read()

@@ -152,11 +152,14 @@ func (e *Error) silent() string {
 		return ""
 	case e.Noise.Lines > 0:
 		return "it writes text where ACP has messages: it may need another argument to speak ACP, or have its log on stdout"
-	case strings.TrimSpace(e.StderrTail) == "":
+	case strings.TrimSpace(e.StderrTail) == "" && !strings.Contains(e.Message, strayAnswers):
 		return "it may need another argument to speak ACP, or wait for a login, a download or a terminal"
 	}
 	return ""
 }
+
+// strayAnswers says of an agent that it does answer, and what is wrong with that.
+const strayAnswers = "it answered requests that were never made"
 
 const crashed = "it crashed"
 

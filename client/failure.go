@@ -50,7 +50,7 @@ func (a *Agent) classify(ctx context.Context, step Step, err error) *Error {
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		e.Kind, e.Message = ctxKind(ctx), a.endedBy(ctx, step)
 		if n := a.conn.Stats().StrayAnswers; n > 0 {
-			e.Message += fmt.Sprintf("; it answered %d requests that were never made: the ids are not ours", n)
+			e.Message += fmt.Sprintf("; %s (%d): the ids are not ours", strayAnswers, n)
 		}
 	case isTooLarge:
 		e.Kind, e.Message = KindTooLarge, tooLarge.Error()

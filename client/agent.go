@@ -26,8 +26,8 @@ type Agent struct {
 	sessions  map[acp.SessionId]*Session
 	startLeft time.Duration // of the startup deadline, until started
 	started   bool          // there was a session: the startup deadline is over
+	stopKill  func() bool   // takes Options.Kill's hand off the process; nil without one
 
-	stopKill  func() bool // takes Options.Kill's hand off the process; nil without one
 	closing   atomic.Bool // we are ending it
 	closeOnce sync.Once   // guards report
 	report    *Report

@@ -47,8 +47,11 @@ func (a *Agent) Kill() *Report {
 // read first, and it is no more than a pipe holds: a callback that is slow holds
 // nothing up.
 func (a *Agent) finish(report proc.Report, before Rung) {
-	if a.stopKill != nil {
-		a.stopKill()
+	a.mu.Lock()
+	stopKill := a.stopKill
+	a.mu.Unlock()
+	if stopKill != nil {
+		stopKill()
 	}
 	a.conn.wire.Unbind()
 	<-a.conn.Done()

@@ -111,6 +111,9 @@ func prepare(c Command, o *Options) (*launch, error) {
 
 // spawn starts the process and the connection's reader.
 func (l *launch) spawn(ctx context.Context) (*Agent, error) {
+	if kill := l.opts.Kill; kill != nil && kill.Err() != nil {
+		return nil, l.notSpawned(kill, kill.Err())
+	}
 	p, err := proc.Start(ctx, l.spec)
 	if err != nil {
 		return nil, l.notSpawned(ctx, err)
@@ -126,10 +129,9 @@ func (l *launch) spawn(ctx context.Context) (*Agent, error) {
 	})
 	a.log("agent started", slog.Int("pid", p.PID), slog.String("path", a.redact.String(p.Path)))
 	if l.opts.Kill != nil {
-		a.stopKill = context.AfterFunc(l.opts.Kill, func() {
-			a.closing.Store(true)
-			p.Kill(l.opts.Graces.Kill)
-		})
+		a.mu.Lock()
+		a.stopKill = context.AfterFunc(l.opts.Kill, func() { a.Kill() })
+		a.mu.Unlock()
 	}
 	return a, nil
 }

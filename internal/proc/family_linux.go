@@ -21,6 +21,7 @@ type native struct {
 
 	looked  span        // where newcomers has looked last
 	settled bool        // it found nobody new in the end
+	blind   error       // why it could not look
 	member  int         // who of the group was last seen alive
 	strayed map[int]int // pid -> pidfd of descendants seen outside the group
 }

@@ -311,7 +311,8 @@ func testL2(t *testing.T) {
 // carrying returns the living processes of a run.
 func carrying(id string) (pids []int) {
 	buf := make([]byte, 16<<10)
-	for _, pid := range all.list() {
+	everybody, _ := all.list()
+	for _, pid := range everybody {
 		if env, err := environOf(pid, &buf); err == nil && carries(env, id) && alive(pid) {
 			pids = append(pids, pid)
 		}

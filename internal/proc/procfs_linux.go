@@ -5,7 +5,7 @@ import (
 	"math"
 	"path/filepath"
 	"strconv"
-	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -138,7 +138,7 @@ var all = span{1, math.MaxInt}
 // list returns the processes numbered in s, ascending. Linux walks them in that
 // order, and the position in the directory is the number and a constant, so that
 // those outside cost nothing.
-func (s span) list() []int {
+func (s span) list() ([]int, error) {
 	if s.first > 1 && canSeek() {
 		return s.listAt(int64(s.first + seekBase))
 	}
@@ -151,20 +151,32 @@ const seekBase = 256
 
 // canSeek reports whether /proc is the kernel's and is read as we believe: from our
 // own number on we find ourselves.
-var canSeek = sync.OnceValue(func() bool {
-	self := unix.Getpid()
-	found := span{self, self}.listAt(int64(self + seekBase))
-	return len(found) == 1
-})
+func canSeek() bool {
+	if seekable.Load() == nil {
+		self := unix.Getpid()
+		found, err := span{self, self}.listAt(int64(self + seekBase))
+		if err != nil {
+			return false // this time: too many files may be open
+		}
+		can := len(found) == 1
+		seekable.Store(&can)
+	}
+	return *seekable.Load()
+}
+
+var seekable atomic.Pointer[bool]
 
 // haveProc reports whether there is a /proc at all. A variable for the tests.
-var haveProc = sync.OnceValue(func() bool { return canSeek() || len(all.list()) > 0 })
+var haveProc = func() bool {
+	var fs unix.Statfs_t
+	return unix.Statfs("/proc", &fs) == nil && fs.Type == unix.PROC_SUPER_MAGIC
+}
 
 // listAt is list, which begins to read at a position of the directory.
-func (s span) listAt(from int64) []int {
+func (s span) listAt(from int64) ([]int, error) {
 	fd, err := unix.Open("/proc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer unix.Close(fd)
 	unix.Seek(fd, from, 0)
@@ -176,7 +188,7 @@ func (s span) listAt(from int64) []int {
 		if err == unix.EINTR {
 			continue
 		} else if err != nil || n <= 0 {
-			return pids
+			return pids, err
 		}
 		for rest := buf[:n]; len(rest) > 0; {
 			n, _, names = unix.ParseDirent(rest, 1, names[:0])
@@ -187,7 +199,7 @@ func (s span) listAt(from int64) []int {
 			switch pid, err := strconv.Atoi(names[0]); {
 			case err != nil || pid < s.first:
 			case pid > s.last:
-				return pids
+				return pids, nil
 			default:
 				pids = append(pids, pid)
 			}

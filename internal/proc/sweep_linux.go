@@ -16,14 +16,20 @@ const relists = 100
 // newcomers yields the processes begun since the child, each once, and some older
 // ones. It lists them anew until nobody is new, so that one that forks and goes while
 // the others are looked at is found by its child. If it never comes to an end, because
-// they fork faster than they can be looked at, it gives up, and f.settled is false.
+// they fork faster than they can be looked at, it gives up, and f.settled is false; so it
+// is, and f.blind says why, if they cannot be listed.
 func (f *family) newcomers(yield func(pid int) bool) {
 	seen := map[int]bool{}
-	f.settled = false
+	f.settled, f.blind = false, nil
 	for range relists {
 		fresh := false
 		f.looked = f.era.since(f.proc.Pid)
-		for _, pid := range f.looked.list() {
+		pids, err := f.looked.list()
+		if err != nil {
+			f.blind = err
+			return
+		}
+		for _, pid := range pids {
 			if seen[pid] {
 				continue
 			}
@@ -54,8 +60,13 @@ func (f *family) memberAlive() bool {
 }
 
 func (f *family) inGroup(pid int) bool {
-	s, ok := statusOf(pid)
-	return ok && !s.dead() && s.group == f.proc.Pid
+	if group, err := unix.Getpgid(pid); err != nil || group != f.proc.Pid {
+		return false
+	}
+	if s, ok := statusOf(pid); ok {
+		return !s.dead() && s.group == f.proc.Pid
+	}
+	return unix.Kill(pid, 0) != unix.ESRCH // it is there, and there was no way to look
 }
 
 // track remembers the descendants that have left the group, while they still can be
@@ -136,7 +147,10 @@ func (f *family) sweep(until time.Time) []Leftover {
 	} else if f.sweeping {
 		for s.pass() && time.Now().Before(until) {
 		}
-		if !s.settled {
+		switch {
+		case s.blind != nil:
+			s.left = append(s.left, Leftover{Reason: "it was not possible to look for processes outside the group: " + s.blind.Error()})
+		case !s.settled:
 			s.left = append(s.left, Leftover{Reason: "more processes were begun than could be looked at in time"})
 		}
 	}
@@ -196,7 +210,7 @@ func (s *sweeper) pass() (again bool) {
 	for _, fd := range s.hit {
 		waitOver(fd, s.until)
 	}
-	if unsure {
+	if unsure || s.blind != nil {
 		time.Sleep(200 * time.Microsecond)
 	}
 	return again || unsure || !s.settled
@@ -239,7 +253,7 @@ type verdict int
 const (
 	foreign verdict = iota
 	ours
-	inExec // it has no environment yet
+	inExec // it has no environment yet, or we cannot read anything just now
 	hidden // it has one that we may not read
 )
 
@@ -250,6 +264,10 @@ func (s *sweeper) judge(pid int) verdict {
 		s.buf = make([]byte, 16<<10)
 	}
 	env, err := environOf(pid, &s.buf)
+	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM) {
+		s.blind = err
+		return inExec // it may go better the next time
+	}
 	unique := s.looked != all // no number can have been given twice since the child began
 	denied := errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)
 	switch {

@@ -193,15 +193,22 @@ func TestSpanList(t *testing.T) {
 	filter := func(pids []int) []int {
 		return slices.DeleteFunc(pids, func(pid int) bool { return pid != os.Getpid() && !slices.Contains(ours, pid) })
 	}
+	list := func(s span) []int {
+		pids, err := s.list()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append([]int{}, filter(pids)...)
+	}
 	for _, first := range ours {
 		for _, last := range ours {
 			want := []int{}
-			for _, pid := range filter(all.list()) {
+			for _, pid := range list(all) {
 				if first <= pid && pid <= last {
 					want = append(want, pid)
 				}
 			}
-			if diff := cmp.Diff(want, append([]int{}, filter(span{first, last}.list())...)); diff != "" {
+			if diff := cmp.Diff(want, list(span{first, last})); diff != "" {
 				t.Errorf("from %d to %d (-want +got):\n%s", first, last, diff)
 			}
 		}

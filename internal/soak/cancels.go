@@ -78,7 +78,7 @@ var cancels = []part{
 		s.do("wait forever")
 		s.caller.deadline = time.Duration(s.number(300, 1200)) * time.Millisecond
 		s.aborted()
-		s.main.Reason = "cancelled"
+		s.main.Reason = "cancelled|" // it may not have been asked yet
 		s.main.Error = fmt.Sprintf("%s at %s", client.KindTimeout, client.StepPrompt)
 		s.main.cut = true
 		s.hurried(client.KindTimeout)
@@ -98,7 +98,7 @@ var cancels = []part{
 	{"stopped by a signal", 2, func(s *scene) {
 		s.some()
 		s.cancelled()
-		s.do("raise STOP")
+		s.do("raise STOP\nwait forever") // the signal takes a moment
 		s.library = true
 		s.options.Graces.Cancel = short
 		s.deaf("SIGTERM|status 0", "sigterm")

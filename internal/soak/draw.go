@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // part is something that a scene can be drawn with.
@@ -42,7 +43,9 @@ func draw(seed uint64) *scene {
 		s.drawTurn(choose(s.Rand, turns))
 	}
 	s.drawEnd()
-	s.errand = !s.library && s.IntN(4) == 0
+	if s.errand = !s.library && s.IntN(4) == 0; s.errand && strings.Contains(s.main.Rung, "sigkill") {
+		s.main.Rung += "|none" // which has no flag for the last grace
+	}
 	return s
 }
 

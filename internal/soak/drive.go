@@ -133,7 +133,7 @@ func (p *played) throughLibrary(dir string) {
 	reader.Wait()
 	p.result = finals[0]
 	p.checkOnce(run, settled, before, finals)
-	events.check(p, before)
+	events.check(p, settled)
 	p.got = observe(p.result, true, read)
 }
 

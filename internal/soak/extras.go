@@ -136,17 +136,23 @@ func (s *scene) stderr() {
 	s.main.Stderr += text + "\n"
 }
 
+// forever is for a helper longer than any run. It goes then, should this program be
+// killed: what has left its agent's group does not die with that.
+const forever = 5 * time.Minute
+
 // spawn starts a helper that does not end by itself.
 func (s *scene) spawn(how string) {
 	s.helpers++
 	ready := fmt.Sprintf("helper-%d", s.helpers)
-	block := "  wait forever\n"
+	block := fmt.Sprintf("  wait %v\n", forever)
 	if s.IntN(2) == 0 {
 		block = "  ignore TERM\n" + block
-		s.options.Graces.Term = 2 * short
+		if how == "" {
+			s.options.Graces.Term = 2 * short
+		}
 	}
 	if s.IntN(4) == 0 {
-		block = "  spawn\n    wait forever\n  end\n" + block
+		block = fmt.Sprintf("  spawn\n    wait %v\n  end\n", forever) + block
 	}
 	s.do("spawn %s\n  write %s\n%send", how, ready, block)
 	if s.IntN(2) == 0 {

@@ -16,7 +16,7 @@ var lastWords = []struct {
 }{
 	{"t5-exit", 1000, "stop end_turn\nexit 0", "status 0"},
 	{"t5-kill", 100, "stop end_turn\nraise KILL", "SIGKILL|status 0"},
-	{"t5-large-answer", 100, "set pad x size=11MB\nstop end_turn {\"_meta\": {\"pad\": \"$pad\"}}\nexit 0", "status 0"},
+	{"t5-large-answer", 25, "set pad x size=11MB\nstop end_turn {\"_meta\": {\"pad\": \"$pad\"}}\nexit 0", "status 0"},
 	{"t5-no-newline", 100, "newline \"\"\nstop end_turn\nexit 0", "status 0"},
 }
 

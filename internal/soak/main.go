@@ -40,21 +40,18 @@ func run(args []string, out io.Writer) error {
 		return k.repeat(*one)
 	}
 	fmt.Fprintf(out, "seed %d\n", *seed)
-	figures := k.all(*seed, *scale)
-	failed := k.failures
-	for _, f := range figures {
-		failed += len(f.wrong)
-		if f.done < f.runs {
-			fmt.Fprintf(out, "%s: only %d of %d runs\n", f.name, f.done, f.runs)
-		}
+	k.warmUp()
+	var all []figures
+	for _, p := range phases(*seed, *scale) {
+		all = append(all, k.carryOut(p))
 	}
 	if *write {
-		if err := os.WriteFile(docFile, []byte(k.document(*seed, figures)), 0o644); err != nil {
+		if err := os.WriteFile(docFile, []byte(k.document(*seed, all)), 0o644); err != nil {
 			return err
 		}
 	}
-	if failed > 0 {
-		return fmt.Errorf("%d failures; seed %d", failed, *seed)
+	if n := k.failed(all); n > 0 {
+		return fmt.Errorf("%d failures; seed %d", n, *seed)
 	}
 	fmt.Fprintf(out, "no failure in %d runs\n", k.tally.runs)
 	return nil
@@ -89,29 +86,20 @@ func (k *soak) setMark() {
 	os.Setenv(runVariable, mark)
 }
 
-// all carries out all phases.
-func (k *soak) all(seed uint64, scale float64) []figures {
+// phases are those of a seed, with so many times the runs.
+func phases(seed uint64, scale float64) []phase {
 	seeds := rand.New(rand.NewPCG(seed, 0))
-	drawn := func(n int) func(int) *scene {
-		list := make([]uint64, n)
+	times := func(n int) int { return max(1, int(float64(n)*scale)) }
+	drawn := func(name string, atOnce, runs int) phase {
+		list := make([]uint64, runs)
 		for i := range list {
 			list[i] = seeds.Uint64()
 		}
-		return func(i int) *scene { return draw(list[i]) }
+		return phase{name, atOnce, runs, func(i int) *scene { return draw(list[i]) }}
 	}
-	times := func(n int) int { return max(1, int(float64(n)*scale)) }
-	k.warmUp()
-	inRow, sideBySide := times(1000), times(4000)
-	phases := []phase{
-		{"in a row", 1, inRow, drawn(inRow)},
-		{"side by side", 50, sideBySide, drawn(sideBySide)},
-	}
+	all := []phase{drawn("in a row", 1, times(1000)), drawn("side by side", 50, times(4000))}
 	for _, l := range lastWords {
-		phases = append(phases, phase{l.name, 1, times(l.runs), func(int) *scene { return drawLast(l.name) }})
-	}
-	var all []figures
-	for _, p := range phases {
-		all = append(all, k.carryOut(p))
+		all = append(all, phase{l.name, 1, times(l.runs), func(int) *scene { return drawLast(l.name) }})
 	}
 	return all
 }

@@ -93,3 +93,13 @@ func (k *soak) play(s *scene) {
 		p.print(k.out)
 	}
 }
+
+// failed is how many runs and phases were not as they must be, and runs that were not
+// carried out for that.
+func (k *soak) failed(phases []figures) int {
+	n := k.failures
+	for _, f := range phases {
+		n += len(f.wrong) + f.runs - f.done
+	}
+	return n
+}

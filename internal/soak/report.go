@@ -47,11 +47,7 @@ func (t *tally) add(p *played) {
 func (k *soak) document(seed uint64, phases []figures) string {
 	var b strings.Builder
 	t := &k.tally
-	failed := k.failures
-	for _, f := range phases {
-		failed += len(f.wrong)
-	}
-	fmt.Fprintf(&b, docHead, k.tally.runs, t.viaErrand, seed, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), failed)
+	fmt.Fprintf(&b, docHead, t.runs, t.viaErrand, seed, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), k.failed(phases))
 	b.WriteString("| | runs | at once | time |\n|---|---|---|---|\n")
 	var total time.Duration
 	for _, f := range phases {

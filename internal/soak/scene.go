@@ -75,6 +75,7 @@ func newScene(name string, r *rand.Rand) *scene {
 	s.at = &s.prompt
 	s.alive, s.listening, s.session = true, true, true
 	s.allow = s.IntN(2) == 0
+	s.options.Graces.Kill = time.Minute // a busy machine takes its time to end a process
 	s.request.Prompt = subagent.Text(s.words())
 	s.main.Started, s.main.Stop, s.main.Exit, s.main.Rung = true, "completed", "status 0", "eof"
 	return s

@@ -12,7 +12,7 @@ var signs = sync.OnceValue(func() signTable {
 		lsp:    regexp.MustCompile(`(?i)^content-length:`),
 		pretty: regexp.MustCompile(`^"(jsonrpc|id|result|method|error|protocolVersion)"\s*:`),
 		html:   regexp.MustCompile(`(?i)^<(!doctype|html|head|body|\?xml)`),
-		usage: regexp.MustCompile(`(?im)^\W*usage:|` +
+		usage: regexp.MustCompile(`(?im)^\W*usage( of \S+)?:|provided but not defined|` +
 			`\b(unknown|unrecognized|unrecognised|invalid|unexpected|no such) (long |short )?(option|flag|argument|command|subcommand)`),
 		words: []sign{
 			{matching(`npm (warn|notice) exec|will be installed|need to install the following packages`), "its first start installs it: do that beforehand, or give it more time", []ErrorKind{KindStartupTimeout}},

@@ -6,10 +6,12 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,14 +25,18 @@ import (
 const asErrand = "ERRAND_TEST_AS_ERRAND"
 
 func TestMain(m *testing.M) {
+	script.Hook() // before all else: an agent's helper may have an empty environment
 	if os.Getenv(asErrand) != "" {
-		main() // also what it spawns as a scripted agent
+		main()
+	}
+	if err := flag.Set("test.parallel", "6"); err != nil { // they mostly wait
+		panic(err)
 	}
 	leak.Main(m)
 }
 
 // tooLong is how long a run may take before it counts as hanging.
-const tooLong = 30 * time.Second
+const tooLong = 2 * time.Minute
 
 // program is an invocation of the real program, in a directory of its own, with an
 // environment of its own.
@@ -46,8 +52,11 @@ func newProgram(t *testing.T) *program {
 	t.Helper()
 	p := &program{t: t, mark: "ERRAND_TEST_MARK=" + rand.Text(), Dir: t.TempDir()}
 	t.Cleanup(func() {
-		if left := survivors(p.mark); len(left) > 0 {
-			t.Errorf("alive after the run: %v", left)
+		for pid, command := range survivors(p.mark, p.Dir) {
+			t.Errorf("alive after the run: %d %s", pid, command)
+			if self, err := os.FindProcess(pid); err == nil {
+				self.Kill()
+			}
 		}
 	})
 	return p
@@ -159,17 +168,25 @@ func exists(elem ...string) bool {
 	return err == nil
 }
 
-// survivors returns the processes that have mark in their environment, where there
-// is a /proc to look at. One that is going is given a moment.
-func survivors(mark string) []string {
-	var alive []string
+// survivors returns the processes that have mark in their environment, or work in dir
+// with an empty one, where there is a /proc to look at. One that is going is given a
+// moment.
+func survivors(mark, dir string) map[int]string {
+	dir, _ = filepath.EvalSymlinks(dir)
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		alive = nil
+		alive := map[int]string{}
 		environs, _ := filepath.Glob("/proc/[0-9]*/environ")
 		for _, file := range environs {
-			if text, _ := os.ReadFile(file); bytes.Contains(text, []byte(mark+"\x00")) {
-				cmd, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
-				alive = append(alive, filepath.Base(filepath.Dir(file))+" "+strings.ReplaceAll(string(cmd), "\x00", " "))
+			proc := filepath.Dir(file)
+			env, err := os.ReadFile(file)
+			mine := bytes.Contains(env, []byte(mark+"\x00"))
+			if err == nil && len(env) == 0 {
+				cwd, err := os.Readlink(proc + "/cwd")
+				mine = err == nil && strings.TrimSuffix(cwd, " (deleted)") == dir
+			}
+			if pid, err := strconv.Atoi(filepath.Base(proc)); err == nil && mine {
+				command, _ := os.ReadFile(proc + "/cmdline")
+				alive[pid] = strings.ReplaceAll(string(command), "\x00", " ")
 			}
 		}
 		if len(alive) == 0 || time.Now().After(deadline) {

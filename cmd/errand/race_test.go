@@ -1,0 +1,6 @@
+//go:build race
+
+package main
+
+// raceEnabled says that everything takes ten times longer.
+const raceEnabled = true

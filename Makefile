@@ -7,9 +7,9 @@ GO       ?= go
 PACKAGES := ./... ./testdata/scripted-agent
 TOOL     := $(GO) tool -modfile=internal/tools/go.mod
 
-# How long each fuzz target runs, and how often soak repeats its tests.
+# How long each fuzz target runs, and how many times its runs soak carries out.
 FUZZTIME ?= 20s
-SOAK     ?= 20
+SOAK     ?= 1
 
 .DEFAULT_GOAL := help
 .PHONY: help run build test lint bench fuzz soak mutate interop
@@ -41,8 +41,8 @@ bench: ## measure what docs/benchmarks.md shows, and write it
 fuzz: ## run each fuzz target for FUZZTIME (20s)
 	FUZZTIME=$(FUZZTIME) internal/tools/fuzz.sh $(PACKAGES)
 
-soak: ## repeat the tests of processes and connections SOAK (20) times; longer runs are to come
-	$(GO) test -race -count $(SOAK) -timeout 2h ./internal/proc ./internal/wire ./client ./subagent/...
+soak: ## thousands of runs of agents that fail at random points, in ten minutes; SOAK=0.1 makes it a tenth
+	$(GO) run ./internal/soak -scale $(SOAK)
 
 mutate: ## break the code in small ways; each must turn its row of PARITY red
 	$(GO) run ./internal/mutate

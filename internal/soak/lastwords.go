@@ -9,15 +9,16 @@ import (
 // lastWords are agents that answer and are gone at once, while what they wrote is still
 // in the pipe: row T5 of FAULTS.md, and its kind.
 var lastWords = []struct {
-	name  string
+	name  string // as -run has it
+	title string
 	runs  int
 	after string // of the burst
 	exit  string
 }{
-	{"t5-exit", 1000, "stop end_turn\nexit 0", "status 0"},
-	{"t5-kill", 100, "stop end_turn\nraise KILL", "SIGKILL|status 0"},
-	{"t5-large-answer", 25, "set pad x size=11MB\nstop end_turn {\"_meta\": {\"pad\": \"$pad\"}}\nexit 0", "status 0"},
-	{"t5-no-newline", 100, "newline \"\"\nstop end_turn\nexit 0", "status 0"},
+	{"t5-exit", "T5: 900 updates, the answer, gone", 1000, "stop end_turn\nexit 0", "status 0"},
+	{"t5-kill", "T5, gone by SIGKILL", 100, "stop end_turn\nraise KILL", "SIGKILL|status 0"},
+	{"t5-large-answer", "T5, an answer of 11 MB", 25, "set pad x size=11MB\nstop end_turn {\"_meta\": {\"pad\": \"$pad\"}}\nexit 0", "status 0"},
+	{"t5-no-newline", "T5, the answer without a newline", 100, "newline \"\"\nstop end_turn\nexit 0", "status 0"},
 }
 
 const (
@@ -25,7 +26,7 @@ const (
 	lastUpdateSize = 2 << 10
 )
 
-// drawLast makes the ith of them; none if the name is not of one.
+// drawLast makes the one of that name, nil if there is none.
 func drawLast(name string) *scene {
 	for _, l := range lastWords {
 		if l.name != name {

@@ -99,7 +99,7 @@ func phases(seed uint64, scale float64) []phase {
 	}
 	all := []phase{drawn("in a row", 1, times(1000)), drawn("side by side", 50, times(4000))}
 	for _, l := range lastWords {
-		all = append(all, phase{l.name, 1, times(l.runs), func(int) *scene { return drawLast(l.name) }})
+		all = append(all, phase{l.title, 1, times(l.runs), func(int) *scene { return drawLast(l.name) }})
 	}
 	return all
 }

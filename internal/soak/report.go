@@ -64,7 +64,6 @@ func (k *soak) document(seed uint64, phases []figures) string {
 			three(f, func(h held) any { return h.threads }), three(f, func(h held) any { return fmt.Sprintf("%.1f", float64(h.heap)/(1<<20)) }),
 			three(f, func(h held) any { return h.children }))
 	}
-	b.WriteString(docHeld)
 	for _, table := range []struct {
 		title, head string
 		counts      map[string]int
@@ -89,18 +88,20 @@ func three(f figures, of func(held) any) string {
 }
 
 const docHead = "# The soak\n\nMade by `go run ./internal/soak -write`. Do not edit.\n\n" +
-	`%d runs, %d of them through ` + "`errand run --json`" + `, of agents that fail at points drawn from seed %d; on %s/%s with %d
-CPUs, %s. Failures: **%d**.
+	`%d runs, %d of them through ` + "`errand run --json`" + `, of agents that fail at points drawn from seed %d; on %s/%s with
+%d CPUs, %s. Failures: **%d**.
 
-Each scene is the script of an agent, how its run is asked for, what the caller does meanwhile, and what must come of it,
-down to each message, tool call, permission and count; the last comes from the script alone. Of each
-run it is checked as well that it has one outcome and one end event, that the final result adds to
-it only what could not be known before, that its JSON comes back the same and is as the schema has it, that neither of two secrets, one held
-back and one handed on, both said by the agents all the time, is in it, and that no process of it is left.
-A failure prints the seed of its run; ` + "`go run ./internal/soak -run SEED`" + ` repeats that one.
+A run is drawn as a whole: the script of its agent, how it is asked for, what the caller does meanwhile, and what must
+come of it, down to each message, tool call, permission and count. The last is known from the script alone. It is a
+failure too if a run
 
-`
+- has more than one outcome, or another number of end events, or a final result that adds to the outcome more than
+  could not be known before;
+- has a result whose JSON does not come back the same, or is not as ` + "`errand schema result`" + ` has it;
+- has either of two secrets in its result, one held back and one handed on, which its agent says all the time;
+- leaves a process;
 
-const docHeld = `
-After a phase no process of any run and no child is left; descriptors and goroutines are what they were, and the heap within 4 MiB of it.
+and if a phase leaves a process, a child, a zombie, a descriptor, a goroutine, or 4 MiB more of heap than before it.
+A failure prints its seed and its script; ` + "`go run ./internal/soak -run SEED`" + ` repeats that run alone.
+
 `

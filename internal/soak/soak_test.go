@@ -42,7 +42,7 @@ func TestSoak(t *testing.T) {
 	k.warmUp()
 	var all []figures
 	for _, p := range phases(1, 0.015) {
-		if strings.HasPrefix(p.name, "t5") {
+		if strings.HasPrefix(p.name, "T5") {
 			p.runs = 1
 		}
 		all = append(all, k.carryOut(p))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -13,11 +14,19 @@ import (
 // forms returns the ways in which a secret is written: as it is; as JSON and URLs have
 // it; and, where it came out of a URL, as it was before that.
 func forms(s string) []string {
+	if !strings.ContainsFunc(s, special) {
+		return []string{s} // as most are
+	}
 	list := append(written(s), urlForms(s)...)
 	if plain, err := url.PathUnescape(s); err == nil && plain != s {
 		list = append(list, written(plain)...)
 	}
 	return list
+}
+
+// special reports whether a character is written in more than one way.
+func special(c rune) bool {
+	return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.')
 }
 
 // written returns s itself and its forms in JSON.
@@ -65,6 +74,8 @@ func jsonForms(s string) []string {
 	}
 	plain := list[len(list)-1]
 	list = append(list, ascii(plain, `\u%04x`), ascii(plain, `\u%04X`))
+	slices.Sort(list)
+	list = slices.Compact(list)
 	for _, f := range list {
 		if strings.Contains(f, "/") {
 			list = append(list, strings.ReplaceAll(f, "/", `\/`))

@@ -32,8 +32,13 @@ func New(secrets []string) *Redactor {
 		r.add(secret)
 		for line := range strings.SplitSeq(lineBreaks.Replace(secret), "\n") {
 			line = strings.TrimSpace(line)
-			r.add(line)
-			r.add(strings.Trim(line, `"'`)) // whoever reads the variable may take them off
+			bare := strings.Trim(line, `"'`) // whoever reads the variable may take them off
+			if line != secret {
+				r.add(line)
+			}
+			if bare != line {
+				r.add(bare)
+			}
 		}
 	}
 	slices.Sort(r.patterns)

@@ -167,8 +167,11 @@ func endRows() []row {
 				want: `completed; "an answer"; 1 updates; 1 lines of noise; denied; exit status 0`},
 		}},
 		{id: "L16", does: "a daemon with an emptied environment, in a session of its own, whose parent is gone", noSDK: "left behind, as every daemon is",
-			errand: "found where it was a descendant when the run was closed; else a limit that the docs state", forms: []form{
-				{script: "l16-daemon", want: `completed; "an answer"; 1 updates; exit status 0`, check: limit},
+			errand: "found by the life-line, or where it was a descendant when the run was closed; without both it is a limit that the docs state", forms: []form{
+				{script: "l16-daemon", want: `completed; "an answer"; 1 updates; exit status 0`, check: gone("daemon.pid")},
+				{name: "and closes what it has inherited", script: "on session/prompt; wait file daemon.pid; text up", given: under(`
+					(setsid env -i /bin/sh -c 'echo $$ >.pid; mv .pid daemon.pid; exec sleep 1000' 3<&- </dev/null >/dev/null 2>&1 &)
+					exec "$0" "$@"`), want: `completed; "up"; 1 updates; exit status 0`, check: limit},
 				{name: "whose parent is the agent", script: "on session/prompt; spawn session no-env; ignore TERM; append daemon.pid $pid; wait forever; end; wait file daemon.pid; text up",
 					want: `completed; "up"; 1 updates; exit status 0`, check: gone("daemon.pid")},
 				{name: "whose parent is one of the agent's", script: `
@@ -208,6 +211,9 @@ func endRows() []row {
 // would say too little.
 func limit(s *scene) {
 	s.Helper()
+	if runtime.GOOS != "linux" {
+		return
+	}
 	for _, pid := range s.pids("daemon.pid") {
 		if !alive(pid) {
 			s.Errorf("process %d was ended; so the limit that internal/proc documents is none", pid)

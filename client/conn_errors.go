@@ -12,7 +12,7 @@ import (
 
 // CallError says why a call or a notification of a [Conn] has no answer of the agent.
 // It wraps the error of the context (errors.Is knows context.Canceled and
-// DeadlineExceeded), a [TooLargeError], [TooDeepError], [EchoError], [ClosedError] or
+// DeadlineExceeded), a [TooLargeError], [TooComplexError], [EchoError], [ClosedError] or
 // [WriteError], or one of [ErrTurnActive], [ErrCallbackContext] and [ErrBacklog].
 //
 // An error that the agent itself answered with is an *acp.RequestError instead; data of
@@ -40,15 +40,13 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the answer to %s is larger than the limit of %d bytes", e.Method, e.Limit)
 }
 
-// TooDeepError is an answer of the agent whose arrays and objects nest deeper than any
-// reader of JSON is sure to take. The connection goes on.
-type TooDeepError struct {
-	Method string
-	Limit  int // levels
-}
+// TooComplexError is an answer of the agent that nests deeper than 10,000 levels, which
+// no reader of JSON is sure to take, or holds more than 1,048,576 values, which take far
+// more memory than their text. The connection goes on.
+type TooComplexError struct{ Method string }
 
-func (e *TooDeepError) Error() string {
-	return fmt.Sprintf("the answer to %s nests deeper than the limit of %d levels", e.Method, e.Limit)
+func (e *TooComplexError) Error() string {
+	return "the answer to " + e.Method + " nests too deep, or holds too many values"
 }
 
 // EchoError is a peer that sends our own requests back: a terminal, or a program like
@@ -115,8 +113,8 @@ func callError(err error) error {
 	switch e := call.Err.(type) {
 	case *wire.TooLargeError:
 		cause = &TooLargeError{Method: call.Method, Limit: e.Limit}
-	case *wire.TooDeepError:
-		cause = &TooDeepError{Method: call.Method, Limit: e.Limit}
+	case *wire.TooComplexError:
+		cause = &TooComplexError{Method: call.Method}
 	case *wire.EchoError:
 		cause = &EchoError{Method: call.Method}
 	case *wire.ClosedError:

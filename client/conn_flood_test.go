@@ -29,8 +29,8 @@ func (d slowDesk) settled(params json.RawMessage, rec *permission.Record, why st
 // However much an agent sends of what ACP has, and whoever is slow, little is held.
 func TestConnFlood(t *testing.T) {
 	const (
-		flood = 8 << 20
-		most  = 4 << 20
+		flood = 4 << 20
+		most  = 3 << 20
 	)
 	x := func(n int) string { return strings.Repeat("x", n) }
 	ask := func(id, session, input string) string {
@@ -41,7 +41,7 @@ func TestConnFlood(t *testing.T) {
 		"large permissions":        func(i int) string { return ask(fmt.Sprint(i), "s", x(200<<10)) },
 		"permissions of sessions":  func(i int) string { return ask(fmt.Sprint(i), fmt.Sprint("session ", i, x(100)), "") },
 		"updates of sessions":      func(i int) string { return chunkLine(fmt.Sprint("session ", i, x(100)), "x") },
-		"sessions with long names": func(i int) string { return chunkLine(fmt.Sprint("session ", i, x(500<<10)), "x") },
+		"sessions with long names": func(i int) string { return chunkLine(fmt.Sprint("session ", i, x(200<<10)), "x") },
 		"updates":                  func(i int) string { return chunkLine("s", "x") },
 		"updates of unknown kinds": func(i int) string {
 			return strings.Replace(chunkLine("s", "x"), "agent_message_chunk", fmt.Sprint("kind", i), 1)
@@ -60,7 +60,7 @@ func TestConnFlood(t *testing.T) {
 			for _, stopped := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/desk=%v,cancelled=%v", name, desk, stopped), func(t *testing.T) {
 					release := make(chan struct{})
-					o := &ConnOptions{MaxQueueBytes: 512 << 10, MaxMessageBytes: 1 << 20}
+					o := &ConnOptions{MaxQueueBytes: 128 << 10, MaxMessageBytes: 512 << 10}
 					if desk {
 						o.desk = slowDesk{release}
 					}
@@ -117,7 +117,7 @@ func TestConnFlood(t *testing.T) {
 							t.Fatalf("%d sessions are kept", conn.known())
 						}
 					}
-					if took := heapInUse() - before; took > most/4 {
+					if took := heapInUse() - before; took > most/3 {
 						t.Errorf("%d KiB are held after it", took>>10)
 					}
 				})

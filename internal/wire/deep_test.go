@@ -17,8 +17,9 @@ func nestedObjects(depth int) string {
 	return strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)
 }
 
-// What nests too deep costs its frame only, and it is known what that was.
-func TestTooDeep(t *testing.T) {
+// What nests too deep or holds too much costs its frame only, and it is known what that
+// was.
+func TestTooComplex(t *testing.T) {
 	var ran, served log
 	p := dial(t, &hooks{
 		run: func(_ context.Context, method, params string) { ran.add("%s %d", method, len(params)) },
@@ -27,7 +28,7 @@ func TestTooDeep(t *testing.T) {
 			return nil, &Error{Code: -32600, Message: "too deep"}
 		},
 	}, nil)
-	for _, deep := range []string{nested(maxDepth + 1), nested(100_000), nestedObjects(maxDepth + 1), nestedObjects(50_000), `[1,{"a":` + nested(20_000) + `}]`} {
+	for _, deep := range []string{nested(maxDepth + 1), nested(100_000), nestedObjects(maxDepth + 1), nestedObjects(50_000), `[1,{"a":` + nested(20_000) + `}]`, "[" + strings.Repeat("1,", maxValues) + "1]"} {
 		for name, text := range map[string]string{
 			"result":         `{"jsonrpc":"2.0","id":$ID,"result":` + deep + `}`,
 			"member":         `{"jsonrpc":"2.0","id":$ID,"result":{"stopReason":"end_turn","_meta":` + deep + `}}`,
@@ -39,8 +40,8 @@ func TestTooDeep(t *testing.T) {
 			call := p.call(t.Context(), "peer/call")
 			p.send("%s", strings.ReplaceAll(text, "$ID", string(p.read().ID)))
 			_, err := p.result(call)
-			tooDeep, ok := errors.AsType[*TooDeepError](err)
-			if e, _ := errors.AsType[*CallError](err); !ok || tooDeep.Limit != maxDepth || !e.Sent {
+			_, ok := errors.AsType[*TooComplexError](err)
+			if e, _ := errors.AsType[*CallError](err); !ok || !e.Sent {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -63,7 +64,7 @@ func TestTooDeep(t *testing.T) {
 		if got := p.conn.Stats().NoiseLines - noise; got != 3 {
 			t.Errorf("%d lines of noise, want 3", got)
 		}
-		if diff := cmp.Diff([]string{"ask/a the frame nests deeper than the limit of 10000 levels 0"}, served.all()); diff != "" {
+		if diff := cmp.Diff([]string{"ask/a the frame nests deeper than 10000 levels or holds more than 1048576 values 0"}, served.all()); diff != "" {
 			t.Errorf("served (-want +got)\n%s", diff)
 		}
 		if diff := cmp.Diff([]string{"notify/b 3"}, ran.all()); diff != "" {

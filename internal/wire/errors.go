@@ -24,7 +24,7 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("error %d: %s", e.Code, e.Message) }
 
 // CallError says why a call or notification has no answer of the peer. What it wraps
-// is the error of the context, a [TooLargeError], [TooDeepError], [EchoError],
+// is the error of the context, a [TooLargeError], [TooComplexError], [EchoError],
 // [ClosedError] or [WriteError], or [ErrBacklog].
 type CallError struct {
 	Method string
@@ -43,11 +43,12 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the frame is larger than the limit of %d bytes", e.Limit)
 }
 
-// TooDeepError is a frame of which something nests deeper than this package reads.
-type TooDeepError struct{ Limit int }
+// TooComplexError is a frame that nests deeper, or holds more values, than this package
+// reads.
+type TooComplexError struct{}
 
-func (e *TooDeepError) Error() string {
-	return fmt.Sprintf("the frame nests deeper than the limit of %d levels", e.Limit)
+func (e *TooComplexError) Error() string {
+	return fmt.Sprintf("the frame nests deeper than %d levels or holds more than %d values", maxDepth, maxValues)
 }
 
 // EchoError is a peer that sends our own requests back.

@@ -94,8 +94,8 @@ func (c *Conn) line(line []byte) {
 	defer func() { *s = Scan{} }() // it would hold a long line
 	if text[0] == '{' {
 		f, ok := parseFrame(s, c)
-		if s.deep {
-			c.deepLine(line, text)
+		if s.tooMuch {
+			c.complexLine(line, text)
 		} else if !ok || len(trimLead(s.Rest())) > 0 || !c.route(&f, len(line), nil) {
 			c.noise(line)
 		}
@@ -104,8 +104,8 @@ func (c *Conn) line(line []byte) {
 
 	// An array counts only as a whole. Its requests are answered one by one.
 	whole := s.Skip() != nil
-	if s.deep {
-		c.deepLine(line, text)
+	if s.tooMuch {
+		c.complexLine(line, text)
 		return
 	}
 	if !whole || len(trimLead(s.Rest())) > 0 {
@@ -140,9 +140,9 @@ func (c *Conn) overLine(start, head []byte) {
 	}
 }
 
-// deepLine takes a line of which something nests too deep.
-func (c *Conn) deepLine(line, text []byte) {
-	s, frames := c.skimmer(&TooDeepError{Limit: maxDepth})
+// complexLine takes a line that nests too deep or holds too much.
+func (c *Conn) complexLine(line, text []byte) {
+	s, frames := c.skimmer(&TooComplexError{})
 	s.feed(text)
 	if *frames == 0 {
 		c.noise(line)

@@ -14,7 +14,7 @@ type Request struct {
 	// Params are raw JSON, nil where there are none.
 	Params []byte
 	// Unread says why the params are not there, though the request may have some: a
-	// *TooLargeError or *TooDeepError. Nil where they are.
+	// *TooLargeError or *TooComplexError. Nil where they are.
 	Unread error
 	// State is the handler's own: what Receive leaves there for Serve.
 	State any
@@ -56,7 +56,7 @@ func (c *Conn) receive(f *frame, method string, size int, unread error) {
 	c.hand() // what Receive defers comes after what was read before
 	// Whatever Receive does, there is an answer.
 	defer func() {
-		r.cost = c.push(r, size+requestCost)
+		r.cost = c.push(r, size)
 		c.mu.Lock()
 		c.upcoming = append(c.upcoming, r)
 		c.beginUpcoming()
@@ -64,10 +64,6 @@ func (c *Conn) receive(f *frame, method string, size int, unread error) {
 	}()
 	c.h.Receive(r)
 }
-
-// requestCost is what an open request costs beyond the bytes of its frame and itemCost,
-// roughly: its context, and what the handler notes about it.
-const requestCost = 1 << 10
 
 // withdrawn takes $/cancel_request, at once.
 func (c *Conn) withdrawn(params []byte) {

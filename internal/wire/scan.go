@@ -8,9 +8,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxDepth bounds how deep the members of a frame may nest, as encoding/json does. A
-// frame with more is treated as one that is too large.
-const maxDepth = 10000
+// maxDepth bounds how deep the members of a frame may nest, as encoding/json does, and
+// maxValues how many values arrays and objects may hold in all: each takes far more
+// memory than its text once it is decoded. A frame with more is treated as one that is
+// too large.
+const (
+	maxDepth  = 10_000
+	maxValues = 1 << 20
+)
 
 // Scan is a cursor over one JSON text that is whole in memory. It checks the
 // grammar of what it passes, tolerates duplicate names, and takes bytes beyond ASCII
@@ -21,7 +26,10 @@ type Scan struct {
 	// first is true from the opening of an object or array to its first member.
 	first bool
 	bad   bool
-	deep  bool // bad because of maxDepth
+	// values counts what arrays and objects hold; tooMuch is bad because of maxValues or
+	// maxDepth.
+	values  int
+	tooMuch bool
 }
 
 // NewScan returns a cursor at the start of text, which it neither changes nor keeps.
@@ -214,7 +222,7 @@ func (s *Scan) value(depth int) bool {
 
 func (s *Scan) container(depth int, end byte) bool {
 	if depth == maxDepth {
-		s.deep = true
+		s.tooMuch = true
 		return false
 	}
 	s.pos++
@@ -227,6 +235,10 @@ func (s *Scan) container(depth int, end byte) bool {
 		case c == ',':
 			s.pos++
 		default:
+			return false
+		}
+		if s.values++; s.values > maxValues {
+			s.tooMuch = true
 			return false
 		}
 		if end == '}' {

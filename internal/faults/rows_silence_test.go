@@ -77,7 +77,7 @@ func silenceRows() []row {
 			{name: "with a prompt before it", given: all(soon, program("/bin/sh", "-c", `while read -r line; do printf '> %s\n' "$line"; done`)), want: silent, check: says("no ACP frames: 1", "> {")},
 			{name: "a greeting, then cat", given: program("/bin/sh", "-c", "echo Welcome; exec cat"), want: echoes, check: says("echoes our own frames", "Welcome")},
 			{name: "in capitals", given: all(soon, program("/bin/sh", "-c", `while read -r line; do printf '%s\n' "$line" | tr a-z A-Z; done`)), want: silent, check: says("no ACP frames")},
-			{name: "a shell", given: all(soon, program("/bin/sh")), want: silent, check: says("stderr ends with", "not found")},
+			{name: "a shell", given: all(soon, program("/bin/sh")), want: silent, check: says("stderr ends with", "jsonrpc")},
 			{name: "a REPL", given: all(soon, program("/bin/sh", "-c", `printf '>>> '; while read -r line; do printf 'syntax error\n>>> '; done`)), want: silent, check: says("syntax error")},
 			{name: "true", given: program("true"), want: exited, check: says("exit status 0")},
 			{name: "false", given: program("false"), want: exited, check: says("exit status 1")},

@@ -8,7 +8,7 @@ for pkg in $pkgs; do
 	targets=$(go test -list '^Fuzz' "$pkg") || { echo "$targets"; exit 1; }
 	for target in $(echo "$targets" | grep '^Fuzz'); do
 		echo "== $pkg $target"
-		out=$(go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-20s}" "$pkg" 2>&1) && { echo "$out" | tail -n 3; continue; }
+		out=$(go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-20s}" -fuzzminimizetime 5s "$pkg" 2>&1) && { echo "$out" | tail -n 3; continue; }
 		echo "$out"
 		case $out in
 		*"Failing input"*) exit 1 ;;

@@ -155,8 +155,7 @@ func TestRequestBytes(t *testing.T) {
 	release := make(chan struct{}, 10)
 	var served log
 	var early []*Request
-	var p *peer
-	p = dial(t, &hooks{
+	p := dial(t, &hooks{
 		receive: func(r *Request) {
 			if r.Method == "ask/early" {
 				early = append(early, r)

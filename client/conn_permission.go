@@ -112,18 +112,20 @@ func (c *Conn) settle(s *turnState, r *wire.Request, v verdict) {
 	r.Answer(v.answer, nil)
 }
 
-// settleAll refuses all of a session's requests that have no answer; with mu held.
-func (c *Conn) settleAll(s *turnState, why string) {
+// settleAll refuses all of a session's requests that have no answer; with mu held. Those
+// whose turn has not come are never served then.
+func (c *Conn) settleAll(id acp.SessionId, s *turnState, why string) {
 	for r := range s.asks {
 		c.settle(s, r, refusal(why))
 	}
+	c.forget(id)
 }
 
 // settleRest refuses, with mu held, what is still asked when the connection has ended:
 // nobody gets the answer, but the desk is told.
 func (c *Conn) settleRest() {
-	for _, s := range c.sessions {
-		c.settleAll(s, whyGone)
+	for id, s := range c.sessions {
+		c.settleAll(id, s, whyGone)
 	}
 }
 

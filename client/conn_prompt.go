@@ -234,9 +234,9 @@ func (c *Conn) postCancel(id acp.SessionId, params acp.CancelNotification) *wire
 		// The agent's last words must not wait for a slow callback.
 		t.restore = c.wire.Lift()
 	}
-	for _, s := range c.sessions {
+	for id, s := range c.sessions {
 		if c.refuses(s) {
-			c.settleAll(s, whyCancelled)
+			c.settleAll(id, s, whyCancelled)
 		}
 	}
 	return posted

@@ -31,13 +31,7 @@ type session struct {
 // start starts the program in a process group of its own.
 func (p *program) start(args ...string) *session {
 	p.t.Helper()
-	// A signal that is ignored here, under nohup or in a shell's background, would be
-	// ignored in the program too, as it should. One that is caught is not.
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		c := make(chan os.Signal, 1)
-		signal.Notify(c, s)
-		p.t.Cleanup(func() { signal.Stop(c) })
-	}
+	catchSignals(p.t)
 	r, w, err := os.Pipe()
 	if err != nil {
 		p.t.Fatal(err)
@@ -51,6 +45,16 @@ func (p *program) start(args ...string) *session {
 	w.Close()
 	p.t.Cleanup(func() { r.Close() })
 	return s
+}
+
+// catchSignals sees to it that no signal is ignored in the programs that are started
+// because it is here, under nohup or in a shell's background: one that is caught is not.
+func catchSignals(t *testing.T) {
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, s)
+		t.Cleanup(func() { signal.Stop(c) })
+	}
 }
 
 // await reads events until an update has text in it.

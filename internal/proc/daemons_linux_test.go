@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,8 +28,12 @@ func init() {
 		for parent := atoi(args[0]); os.Getppid() == parent; {
 			time.Sleep(time.Millisecond) // until it is nobody's
 		}
-		// Copies: renaming writes over the arguments.
-		args = strings.Split(strings.Clone(strings.Join(args[1:], "\n")), "\n")
+		// Copies: Go's arguments are where the kernel has put them, and renaming writes
+		// over them.
+		args = slices.Clone(args[1:])
+		for i := range args {
+			args[i] = strings.Clone(args[i])
+		}
 		for _, what := range args[1:] {
 			daemonWays[what]()
 		}
@@ -129,26 +132,25 @@ func rename(name string) {
 	for _, comm := range threads {
 		os.WriteFile(comm, []byte(name), 0)
 	}
-	for _, arg := range os.Args {
-		clobber(arg)
-	}
+	clobber(48)
 }
 
 // clobberEnvironment writes over the environment that /proc shows, as programs do that
 // show what they are at in place of their arguments.
-func clobberEnvironment() {
-	for _, entry := range os.Environ() {
-		clobber(entry)
-	}
-}
+func clobberEnvironment() { clobber(50) }
 
-// clobber writes over a string of the program's start, which is where the kernel has
-// put it.
-func clobber(s string) {
-	b := unsafe.Slice(unsafe.StringData(s), len(s))
-	for i := range b {
-		b[i] = ' '
-	}
+// clobber writes over what lies between the two addresses that /proc/self/stat has from
+// this field on.
+func clobber(field int) {
+	text, err := os.ReadFile("/proc/self/stat")
+	must(err)
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+2:])) // from the third on
+	first, last := atoi(fields[field-3]), atoi(fields[field-2])
+	mem, err := os.OpenFile("/proc/self/mem", os.O_WRONLY, 0)
+	must(err)
+	defer mem.Close()
+	_, err = mem.WriteAt([]byte(strings.Repeat(" ", last-first)), int64(first))
+	must(err)
 }
 
 // endFirstThread ends the thread the process began with; the others go on.

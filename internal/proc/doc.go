@@ -32,7 +32,9 @@
 // # Limits
 //
 // Linux: a process is not found that has left the group and the session, has put away
-// its environment, and was no descendant of the child any more when Shutdown began.
+// its environment or written over it (as programs do that show what they are at in
+// place of their name), has closed the life-line, and was no descendant of the child
+// any more when Shutdown began.
 // One whose environment may not be read, because it is undumpable (a nested errand is)
 // or another user's, is known by session or descent alone; else it is named in the
 // report, as one that may be left. The life-line does not reach outside the group

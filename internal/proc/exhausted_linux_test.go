@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ func init() {
 	// fewFiles starts a child with ever more descriptors to be had, from none on, until
 	// it succeeds, and says what was left of those that did not.
 	children["fewFiles"] = func([]string) {
+		debug.SetGCPercent(-1) // it would close what was left open
 		spec := plain("setsid sleep 60 & echo $!; cat")
 		spec.RunID = "few"
 		p, err := Start(background, spec) // what is opened once and for all
@@ -71,6 +73,7 @@ func init() {
 	}
 	// refused has the system refuse what is named, and says what comes of a run.
 	children["refused"] = func(args []string) {
+		debug.SetGCPercent(-1)
 		spec := plain("setsid sleep 60 & echo $!; exec cat")
 		before := leak.Snapshot()
 		must(refuse(args[0]))

@@ -117,6 +117,16 @@ func idleAs(pid int, runs string) (*exec.Cmd, error) {
 	return nil, fmt.Errorf("number %d is not given again", pid)
 }
 
+// ended reports whether a process is gone, or soon will be: a signal takes a moment.
+func ended(pid int) bool {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return true
+	}
+	defer unix.Close(fd)
+	return waitOver(fd, time.Now().Add(100*time.Millisecond))
+}
+
 func end(cmd *exec.Cmd) {
 	cmd.Process.Kill()
 	cmd.Wait()
@@ -192,8 +202,11 @@ func reuseScenario() error {
 		s := &sweeper{family: p.family, until: time.Now().Add(hang), done: map[int]bool{}, blank: map[int]bool{}, hit: map[int]int{}}
 		s.looked = p.family.era.since(p.PID)
 		pid := mine.Process.Pid
-		if s.judge(pid) != ours {
-			return errors.New("it was not ours before")
+		for v := s.judge(pid); v != ours; v = s.judge(pid) {
+			if v != inExec && v != foreign || time.Now().After(s.until) {
+				return errors.New("it was not ours before")
+			}
+			clear(s.blank) // it is in the middle of its exec, for as long as it likes
 		}
 		fd, err := unix.PidfdOpen(pid, 0)
 		if err != nil {
@@ -205,7 +218,7 @@ func reuseScenario() error {
 			return err
 		}
 		hit(s, pid, fd)
-		if !alive(pid) || state(pid) == "Z" {
+		if ended(pid) {
 			return fmt.Errorf("%s: somebody else was ended", step)
 		}
 		end(other)
@@ -228,7 +241,7 @@ func reuseScenario() error {
 	q.family.kill()
 	q.Shutdown(patient) // closes the life-line, too
 	q.Stdout().Close()
-	if !alive(q.PID) {
+	if ended(q.PID) {
 		return errors.New("the group that has the number now was ended")
 	}
 	end(other)

@@ -25,9 +25,12 @@
 // group, SIGKILL to the group, each followed by a wait that is over as soon as the
 // whole group is gone. Then it sweeps up what the child has left behind outside its
 // group: every process begun since the child that has the run's id in its
-// ERRAND_RUN, or is in the child's session, or was seen as its descendant.
+// ERRAND_RUN, or has the life-line, or is in the child's session, or was seen as its
+// descendant. Where processes are begun faster than they can be looked at, or no
+// descriptor is free to look with, it gives up after the last grace and says so.
 //
-// If this process dies first, by kill -9 too, the life-line ends the group.
+// If this process dies first, by kill -9 too, the life-line ends the group. So it does
+// where this process executes another program in its own place.
 //
 // # Limits
 //

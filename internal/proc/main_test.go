@@ -63,7 +63,7 @@ func TestMain(m *testing.M) {
 var short = Graces{EOF: 50 * time.Millisecond, Term: 50 * time.Millisecond, Kill: hang}
 
 // enough is a grace that a child certainly keeps and its helper lets pass.
-const enough = time.Second
+const enough = 3 * time.Second
 
 // patient are graces for children that do what they are asked to.
 var patient = Graces{EOF: hang, Term: hang, Kill: hang}

@@ -238,7 +238,7 @@ func TestOutputOfOthers(t *testing.T) {
 		}
 	})
 	t.Run("written on and on", func(t *testing.T) {
-		p := start(t, shell(t, "yes & echo $! >&2; exit 3"))
+		p := start(t, shell(t, "(trap '' PIPE; while :; do echo y; done) 2>/dev/null & echo $! >&2; exit 3"))
 		if _, err := io.Copy(io.Discard, p.Stdout()); err != nil {
 			t.Error(err)
 		}

@@ -87,11 +87,11 @@ func readFile(path string, buf []byte) ([]byte, error) {
 // grown if need be.
 func environOf(pid int, buf *[]byte) ([]byte, error) {
 	env, err := environIn("/proc/"+strconv.Itoa(pid), buf)
-	if len(env) > 0 || err == unix.EACCES || err == unix.EPERM {
-		return env, err
+	if len(env) > 0 {
+		return env, nil
 	}
-	// A process whose first thread has ended shows it in the others only. Whether the
-	// first one's is then empty or an error depends on the kernel.
+	// A process whose first thread has ended shows it in the others only. The first
+	// one's is then empty, missing, or root's, as the kernel likes.
 	if s, ok := statusOf(pid); ok && s.zombie && !s.dead() {
 		tasks, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*")
 		for _, task := range tasks {

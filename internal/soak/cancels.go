@@ -98,9 +98,8 @@ var cancels = []part{
 	{"stopped by a signal", 2, func(s *scene) {
 		s.some()
 		s.cancelled()
-		s.do("raise STOP\nwait forever") // the signal takes a moment
-		s.library = true
-		s.options.Graces.Cancel = short
+		s.ignores() // the signal takes a moment
+		s.do("raise STOP\nwait forever")
 		s.deaf("SIGTERM|status 0", "sigterm")
 	}},
 }

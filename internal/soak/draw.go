@@ -43,8 +43,10 @@ func draw(seed uint64) *scene {
 		s.drawTurn(choose(s.Rand, turns))
 	}
 	s.drawEnd()
-	if s.errand = !s.library && s.IntN(4) == 0; s.errand && strings.Contains(s.main.Rung, "sigkill") {
-		s.main.Rung += "|none" // which has no flag for the last grace
+	if s.errand = !s.library && s.IntN(4) == 0; s.errand {
+		// These two have graces without a flag.
+		s.main.Rung = strings.Replace(s.main.Rung, "close", "close|eof", 1)
+		s.main.Rung = strings.Replace(s.main.Rung, "sigkill", "sigkill|none", 1)
 	}
 	return s
 }

@@ -202,6 +202,10 @@ func (s *scene) permission() {
 	}
 	s.do("end")
 
+	messages, asked := append(slices.Clone(s.main.Messages), said["cancelled"]), slices.Clone(s.main.Permissions)
+	s.cuts = append(s.cuts, func(e *expectation) { // while it is pending
+		e.Messages, e.Permissions = messages, append(asked, id+" cancelled, no option")
+	})
 	answer, decision, option := decide(kinds, s.allow)
 	s.heard(said[answer])
 	s.main.Permissions = append(s.main.Permissions, fmt.Sprintf("%s %s, %s", id, decision, option))

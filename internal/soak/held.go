@@ -52,8 +52,8 @@ func leftSince(before held, state leak.State, mark string) (now held, wrong []st
 		if err := state.Check(); err != nil {
 			wrong = append(wrong, err.Error())
 		}
-		for _, p := range processesOf(mark) {
-			wrong = append(wrong, "a process is left: "+p)
+		if left := processesOf(mark); len(left) > 0 {
+			wrong = append(wrong, "processes are left: "+clip(strings.Join(left, "\n")))
 		}
 		if now.goroutines > before.goroutines {
 			wrong = append(wrong, fmt.Sprintf("%d goroutines, %d before\n%s", now.goroutines, before.goroutines, stacks()))

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +33,7 @@ type scene struct {
 
 	main expectation            // what must come of it
 	alts []func(e *expectation) // each makes of it something else that will do
+	cuts []func(e *expectation) // so does each of these where the turn may be cut short
 	open bool                   // a chunk goes on with the last message
 	// early: there is no turn yet, and what is said of a session is of session-1.
 	early bool
@@ -75,7 +77,8 @@ func newScene(name string, r *rand.Rand) *scene {
 	s.at = &s.prompt
 	s.alive, s.listening, s.session = true, true, true
 	s.allow = s.IntN(2) == 0
-	s.options.Graces.Kill = time.Minute // a busy machine takes its time to end a process
+	// Who goes at once is given all the time that a busy machine takes for it.
+	s.options.Graces.Close, s.options.Graces.Kill = time.Minute, time.Minute
 	s.request.Prompt = subagent.Text(s.words())
 	s.main.Started, s.main.Stop, s.main.Exit, s.main.Rung = true, "completed", "status 0", "eof"
 	return s
@@ -190,7 +193,11 @@ func (s *scene) or(f func(e *expectation)) { s.alts = append(s.alts, f) }
 // want are the outcomes that will do; the first is the likely one.
 func (s *scene) want() []expectation {
 	all := []expectation{s.main}
-	for _, f := range s.alts {
+	alts := s.alts
+	if s.main.cut {
+		alts = slices.Concat(alts, s.cuts)
+	}
+	for _, f := range alts {
 		e := s.main
 		f(&e)
 		all = append(all, e)

@@ -117,7 +117,7 @@ func honest() *scene {
 // TestDraw is that a seed is one scene, and that every part is drawn.
 func TestDraw(t *testing.T) {
 	drawn := map[string]bool{}
-	for seed := range uint64(4000) {
+	for seed := range uint64(1500) {
 		s := draw(seed)
 		if _, err := script.Parse("scene", []byte(s.script())); err != nil {
 			t.Fatalf("seed %s: %v\n%s", seedText(seed), err, s.script())

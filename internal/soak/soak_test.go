@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -139,6 +140,25 @@ func TestDraw(t *testing.T) {
 			if !drawn[p.name] {
 				t.Errorf("%q is never drawn", p.name)
 			}
+		}
+	}
+}
+
+// endAll ends the processes that a test has left on purpose.
+func endAll(t *testing.T, mark string) {
+	t.Helper()
+	for _, p := range processesOf(mark) {
+		number, _, _ := strings.Cut(p, ":")
+		pid, err := strconv.Atoi(number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left, err := os.FindProcess(pid)
+		if err == nil {
+			err = left.Kill()
+		}
+		if err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -140,7 +140,7 @@ func childHoldsStdout() row {
 			want: `error: exit at session/prompt; "half an answer"; 1 updates; exit status 3`,
 		},
 		{
-			name: "answers and exits", script: with("stdout stderr", "stop end_turn; exit 0"),
+			name: "answers and exits", given: isDeaf, script: with("stdout stderr", "stop end_turn; exit 0"),
 			want: `completed; "half an answer"; 1 updates; exit status 0`,
 		},
 		{

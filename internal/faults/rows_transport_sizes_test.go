@@ -12,6 +12,11 @@ func maxMessage(bytes int) func(*scene) {
 	return func(s *scene) { s.opts.MaxMessageBytes = bytes }
 }
 
+// maxOutput is given to a run that keeps no more text than that.
+func maxOutput(bytes int) func(*scene) {
+	return func(s *scene) { s.opts.MaxOutput = bytes }
+}
+
 // updateOf is a statement that writes an update of so many bytes, its line end not
 // counted.
 func updateOf(bytes int) string {

@@ -234,7 +234,7 @@ type ConnStats struct {
 	// UnknownUpdates counts updates of a kind that is not in the schema, or without
 	// one.
 	UnknownUpdates int64
-	// DroppedUpdates counts notifications larger than MaxMessageBytes.
+	// DroppedUpdates counts updates larger than MaxMessageBytes.
 	DroppedUpdates int64
 	// LateAnswers came to calls that had been given up, DuplicateAnswers to calls that
 	// had been answered, StrayAnswers to calls that never were.

@@ -48,6 +48,7 @@ type collector struct {
 	cardLimit int
 	cardBytes int
 	cardsFull bool
+	lateAsk   bool // permission was asked for, or still open, after the turn
 
 	plan   []PlanEntry
 	usage  *Usage
@@ -259,6 +260,7 @@ func (c *collector) permission(rec permission.Record) {
 		rec.RawInput, rec.Title, rec.Options = nil, nil, []permission.Option{}
 	}
 	c.records = append(c.records, rec)
+	c.lateAsk = c.lateAsk || c.over
 	if rec.SessionID != c.session {
 		return // a nested session's calls are not this session's
 	}
@@ -405,6 +407,8 @@ func (c *collector) fillLate(res *Result) {
 	res.Counts = c.counts
 	if late := c.records[min(len(res.Permissions), len(c.records)):]; len(late) > 0 {
 		res.Permissions = append(slices.Clone(res.Permissions), late...)
+	}
+	if c.lateAsk {
 		res.Warnings = append(res.Warnings, "the agent asked for permission after it had ended the turn")
 	}
 	if c.lateText {

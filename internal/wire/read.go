@@ -211,7 +211,9 @@ func (c *Conn) route(f *frame, size int, unread error) bool {
 		if method == cancelMethod {
 			c.withdrawn(f.params)
 		} else if unread != nil {
-			c.count(&c.stats.Dropped)
+			if class == ClassNotification {
+				c.count(&c.stats.Dropped) // others are ignored in any size
+			}
 		} else if v := c.h.Notification(method, f.params, f.parsed); v != nil {
 			c.push(v, size)
 		}

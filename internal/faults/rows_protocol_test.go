@@ -250,7 +250,7 @@ func versionForms() []form {
 		form{name: "one, with a point", script: `on initialize; reply {"protocolVersion": 1.0}`, want: completed},
 		form{name: "under another name", script: `on initialize; reply {"protocol_version": 1}`, want: want, check: says("none")},
 		form{name: "no object", script: `on initialize; reply "1"`, want: "not started: protocol at initialize", check: says(`"1"`)},
-		form{name: "null", script: `on initialize; reply null`, want: want, check: says("none")},
+		form{name: "nothing but null", script: `on initialize; reply null`, want: want, check: says("none")},
 		form{name: "and is deaf", given: deafTo(toEOF, toTerm), script: "ignore TERM\non initialize; reply {\"protocolVersion\": 2}\non eof; wait forever", want: want},
 		form{name: "and no session is asked for", script: "on initialize; reply {\"protocolVersion\": 2}\non session/new; write asked", want: want, check: func(s *scene) { equal(s, "asked", s.file("asked"), "") }},
 	)

@@ -148,7 +148,7 @@ var points = []point{
 	{
 		name: "with the queue full", heavy: true, script: `write pid "$pid"
 			on session/prompt; repeat 150; thought "$i " size=60KiB; end; wait forever`,
-		setup: whenReceived(8 << 20), events: func(sp *spot, e subagent.Event) {
+		setup: whenReceived(8<<20 - 100<<10), events: func(sp *spot, e subagent.Event) {
 			if e.Type == subagent.EventUpdate {
 				<-sp.free
 			}

@@ -323,12 +323,13 @@ func updatesThenPermission() row {
 			want: "completed; 1092 bytes of text; 300 updates; allowed; exit status 0",
 		},
 		{
-			name: "all in one array of frames", do: handled(2, "1 2 ? 3 "),
-			script: `on session/prompt
+			name: "all in one array of frames", given: hears(`"optionId":"yes"`, 1), do: handled(2, "1 2 ? 3 "),
+			script: `record heard
+				on session/prompt
 				send [{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "session-1", "update": {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "1 "}}}},
 					{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "session-1", "update": {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "2 "}}}},
 					{"jsonrpc": "2.0", "id": "p", "method": "session/request_permission", "params": {"sessionId": "session-1", "toolCall": {"toolCallId": "c1"}, "options": [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]}}]
-				request _vendor/last
+				wait file answered
 				text "3 "`,
 			want: `completed; "1 2 3 "; 3 updates; allowed; exit status 0`,
 		},

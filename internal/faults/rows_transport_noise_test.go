@@ -146,13 +146,32 @@ func logLineWithOurID() row {
 	}}
 }
 
+// hears is given to a run whose agent waits for the file answered, which comes once it has
+// recorded so many answers with that in them: answers come in no order, so that the last
+// one says nothing of the others.
+func hears(answer string, n int) func(*scene) {
+	return func(s *scene) {
+		// Ends with that, at the latest with the test.
+		go func() {
+			for s.Context().Err() == nil {
+				if strings.Count(s.file("heard"), answer) >= n {
+					s.write("answered")
+					return
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+		}()
+	}
+}
+
 func vendor() row {
+	const waits = "\nwait file answered; text 'done'\n"
 	asks := func(ids ...string) string {
 		script := "record heard\non session/prompt\n"
 		for _, id := range ids {
 			script += `send {"jsonrpc": "2.0", "id": ` + id + `, "method": "_vendor/ask", "params": {}}` + "\n"
 		}
-		return script + "request _vendor/last\ntext 'done'\nstop end_turn"
+		return script + waits
 	}
 	answered := func(ids ...string) func(*scene) {
 		return func(s *scene) {
@@ -167,25 +186,25 @@ func vendor() row {
 	return row{id: "T13", does: "sends a notification and a request of its vendor's", forms: []form{
 		{script: "t13-vendor", want: `completed; "answered with -32601"; 1 updates; exit status 0`},
 		{
-			name: "odd ids", script: asks(odd...), want: done,
+			name: "odd ids", given: hears("-32601", len(odd)), script: asks(odd...), want: done,
 			check: answered(odd...),
 		},
 		{
-			name: "an id that is one of ours", script: "record heard\non session/prompt; send {\"jsonrpc\": \"2.0\", \"id\": $id, \"method\": \"_vendor/ask\"}; request _vendor/last; text 'done'",
-			want: done, check: func(s *scene) { equal(s, "answers", strings.Count(s.file("heard"), "-32601"), 2) },
+			name: "an id that is one of ours", given: hears("-32601", 1), script: asks(`$id`), want: done,
+			check: answered("3"),
 		},
 		{
-			name: "the same id twice", script: asks(`7`, `7`), want: done,
+			name: "the same id twice", given: hears("-32601", 2), script: asks(`7`, `7`), want: done,
 			check: func(s *scene) { equal(s, "answers", strings.Count(s.file("heard"), `"id":7,"error"`), 2) },
 		},
 		{
 			name: "with the names of methods of others, or of none",
 			script: `record heard
 				on session/prompt
+				send {"jsonrpc": "2.0", "id": "n", "method": "", "params": {}}
 				request "session/unheard_of" {}
 				request vendor/with_slash []
 				request "textDocument/hover" {"a": {"b": [1, 2, {"c": null}]}}
-				send {"jsonrpc": "2.0", "id": "n", "method": "", "params": {}}
 				notify "session/unheard_of"
 				notify "$$/progress" {"token": 1}
 				notify "textDocument/publishDiagnostics" [1]
@@ -197,25 +216,21 @@ func vendor() row {
 			},
 		},
 		{
-			name: "10,000 of each",
+			name: "10,000 of each", given: hears("-32601", 10000),
 			script: `record heard
 				on session/prompt
 				repeat 10000
 					send {"jsonrpc": "2.0", "id": $i, "method": "_vendor/ask"}
 					send {"jsonrpc": "2.0", "method": "_vendor/tell"}
-				end
-				request _vendor/last
-				text "done"`,
-			want: done, check: func(s *scene) { equal(s, "answers", strings.Count(s.file("heard"), "-32601"), 10001) },
+				end` + waits,
+			want: done, check: func(s *scene) { equal(s, "answers", strings.Count(s.file("heard"), "-32601"), 10000) },
 		},
 		{
-			name: "in an array of frames, with a permission among them", given: policy(permission.Allow()),
+			name: "in an array of frames, with a permission among them", given: all(hears("-32601", 1), policy(permission.Allow())),
 			script: `record heard
 				on session/prompt
 				send [{"jsonrpc": "2.0", "id": "b1", "method": "_vendor/ask"}, {"jsonrpc": "2.0", "method": "_vendor/tell"},
-					{"jsonrpc": "2.0", "id": "b2", "method": "session/request_permission", "params": {"sessionId": "session-1", "toolCall": {"toolCallId": "c1"}, "options": [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]}}]
-				request _vendor/last
-				text "done"`,
+					{"jsonrpc": "2.0", "id": "b2", "method": "session/request_permission", "params": {"sessionId": "session-1", "toolCall": {"toolCallId": "c1"}, "options": [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]}}]` + waits,
 			want:  `completed; "done"; 1 updates; allowed; exit status 0`,
 			check: answered(`"b1"`),
 		},

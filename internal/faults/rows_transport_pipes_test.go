@@ -264,7 +264,7 @@ func readsAgain() row {
 			want: `completed; "heard"; 1 updates; exit status 0`,
 		},
 		{
-			name: "and has asked meanwhile", given: patient(1e6),
+			name: "and has asked meanwhile", given: all(patient(1e6), hears("-32601", 2)),
 			script: `record heard
 				on session/new
 					stdin stop
@@ -275,7 +275,7 @@ func readsAgain() row {
 						text "asked "
 						stdin resume
 					end
-				on session/prompt; text "heard"`,
+				on session/prompt; wait file answered; text "heard"`,
 			do: func(s *scene) {
 				run := s.start()
 				s.until("the prompt", s.stdinWaits)

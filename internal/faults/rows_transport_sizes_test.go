@@ -60,9 +60,9 @@ func elevenMegabytes() row {
 			check: func(s *scene) { equal(s, "status", s.result.ToolCalls[0].Status, "completed") },
 		},
 		{
-			name: "a permission request", given: policy(permission.Allow()),
+			name: "a permission request", given: all(hears(`"optionId":"yes"`, 1), policy(permission.Allow())),
 			script: "record heard\non session/prompt\n" + big(`{"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"sessionId":"session-1","toolCall":{"toolCallId":"c1","rawInput":{"content":"…"}},"options":[{"optionId":"yes","name":"Yes","kind":"allow_once"}]}}`) +
-				"request _vendor/last\ntext 'done'",
+				"wait file answered\ntext 'done'",
 			want:  `completed; "done"; 1 updates; allowed; exit status 0`,
 			check: func(s *scene) { has(s, s.file("heard"), `"optionId":"yes"`) },
 		},

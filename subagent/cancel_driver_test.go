@@ -480,7 +480,8 @@ func (sp *spot) wire(final *subagent.Result) {
 	answered := final.StopReason != nil && *final.StopReason == "cancelled"
 	switch {
 	case prompts > 1 || cancels > 1,
-		final.Stop == stopreason.Completed && (prompts != 1 || cancels != 0),
+		// A cancel that is on its way when the answer is read is too late.
+		final.Stop == stopreason.Completed && (prompts != 1 || cancels != 0 && sp.point.settled != ""),
 		answered && cancels != 1,
 		cancels > prompts:
 		sp.errorf("%q with %d prompts and %d cancels", final.Stop, prompts, cancels)

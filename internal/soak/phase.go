@@ -71,7 +71,8 @@ func (k *soak) carryOut(p phase) figures {
 	for _, wrong := range f.wrong {
 		fmt.Fprintf(k.out, "\nFAILED: after %s: %s\n", p.name, wrong)
 	}
-	fmt.Fprintf(k.out, "%s: %d runs, %d at once, %v\n", p.name, f.done, p.atOnce, f.took.Round(time.Millisecond))
+	fmt.Fprintf(k.out, "%s: %d runs, %d at once, %v; the longest so far was %s, %v\n",
+		p.name, f.done, p.atOnce, f.took.Round(time.Millisecond), k.tally.slowest, k.tally.longest.Round(time.Millisecond))
 	return f
 }
 

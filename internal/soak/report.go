@@ -15,6 +15,7 @@ type tally struct {
 	runs, viaErrand                  int
 	endings, extras, outcomes, exits map[string]int
 	longest                          time.Duration
+	slowest                          string // the run that took that
 }
 
 func newTally() tally {
@@ -40,7 +41,9 @@ func (t *tally) add(p *played) {
 		exit = fmt.Sprintf("%s by %s", p.got.Rung, strings.TrimRight(p.got.Exit, " 0123456789"))
 	}
 	t.exits[exit]++
-	t.longest = max(t.longest, p.took)
+	if p.took > t.longest {
+		t.longest, t.slowest = p.took, p.name
+	}
 }
 
 // document is docs/soak.md.

@@ -196,9 +196,13 @@ func (l *eventLog) checkNone(p *played) {
 	}
 }
 
-// print tells all of a run that failed, and how to repeat it.
+// print tells all of a run, and how to repeat it.
 func (p *played) print(w io.Writer) {
-	fmt.Fprintf(w, "\nFAILED: run %s: %s", p.name, p.ending)
+	verdict := "as it must be"
+	if len(p.wrong) > 0 {
+		verdict = "FAILED"
+	}
+	fmt.Fprintf(w, "\n%s: run %s: %s", verdict, p.name, p.ending)
 	if len(p.extras) > 0 {
 		fmt.Fprintf(w, "; %s", strings.Join(p.extras, ", "))
 	}

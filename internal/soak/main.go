@@ -111,7 +111,7 @@ func (k *soak) warmUp() {
 	}
 }
 
-// repeat carries out one scene, verbosely.
+// repeat carries out one scene and tells all of it.
 func (k *soak) repeat(name string) error {
 	s := drawLast(name)
 	if s == nil {
@@ -123,5 +123,8 @@ func (k *soak) repeat(name string) error {
 	}
 	p := s.play(k.root, k.errand)
 	p.print(k.out)
+	if len(p.wrong) > 0 {
+		return fmt.Errorf("run %s failed", name)
+	}
 	return nil
 }

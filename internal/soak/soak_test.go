@@ -37,12 +37,17 @@ func prepare(t *testing.T) (*soak, *bytes.Buffer) {
 	return k, out
 }
 
-// TestSoak is a short one: it holds the program together.
 func TestSoak(t *testing.T) {
 	k, out := prepare(t)
+	t.Run("short", func(t *testing.T) { testShort(t, k, out) })
+	t.Run("wrong expectation", func(t *testing.T) { testWrongExpectation(t, k) })
+}
+
+// testShort is a whole soak with few runs.
+func testShort(t *testing.T, k *soak, out *bytes.Buffer) {
 	k.warmUp()
 	var all []figures
-	for _, p := range phases(1, 0.015) {
+	for _, p := range phases(1, 0.012) {
 		if strings.HasPrefix(p.name, "T5") {
 			p.runs = 1
 		}
@@ -63,10 +68,9 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// TestWrongExpectation is that a run which is not as it must be is told: each plants
+// testWrongExpectation is that a run which is not as it must be is told: each plants
 // something that a right result does not have.
-func TestWrongExpectation(t *testing.T) {
-	k, _ := prepare(t)
+func testWrongExpectation(t *testing.T, k *soak) {
 	for name, plant := range map[string]func(*scene){
 		"a lost update":       func(s *scene) { s.main.Counts.Updates++ },
 		"a lost text":         func(s *scene) { s.heard("never said"); s.main.Counts.Updates--; s.main.Read = 0 },

@@ -40,9 +40,8 @@ func elevenMegabytes() row {
 			},
 		},
 		{
-			name: "initialize and session/new answered so",
-			script: "on initialize; never reply\n" + big(`{"jsonrpc":"2.0","id":$id,"result":{"protocolVersion":1,"_meta":{"pad":"…"}}}`) +
-				"on session/new; never reply\n" + big(`{"jsonrpc":"2.0","id":$id,"result":{"_meta":{"pad":"…"},"sessionId":"session-1"}}`) +
+			name: "session/new answered so",
+			script: "on session/new; never reply\n" + big(`{"jsonrpc":"2.0","id":$id,"result":{"_meta":{"pad":"…"},"sessionId":"session-1"}}`) +
 				"on session/prompt; text 'done' session=session-1",
 			want: `completed; "done"; 1 updates; exit status 0`,
 		},
@@ -78,8 +77,8 @@ func elevenMegabytes() row {
 		},
 		{
 			name: "just below the limit, more than is kept of text", given: maxMessage(11_000_200),
-			script: "on session/prompt\n" + strings.Repeat(big(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"…"}}}}`), 4),
-			want:   "completed; 16777216 bytes of text, truncated; 4 updates; exit status 0",
+			script: "on session/prompt\n" + strings.Repeat(big(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"…"}}}}`), 2),
+			want:   "completed; 16777216 bytes of text, truncated; 2 updates; exit status 0",
 		},
 	}}
 }
@@ -90,7 +89,10 @@ func updateOverLimit() row {
 	const dropped = `completed; "before after", truncated; 2 updates; 1 dropped; exit status 0`
 	told := warns("1 updates of the agent were larger than is taken")
 	return row{id: "T3", does: "sends an update line over the limit", forms: []form{
-		{script: "t03-update-over-limit", want: dropped, check: told},
+		{
+			given: maxMessage(10 << 20), want: dropped, check: told,
+			script: `on session/prompt; text "before "; burst 1 "too much " size=11MB; text "after"; stop end_turn`,
+		},
 		{
 			name: "by one byte", given: maxMessage(small), check: told, want: dropped,
 			script: over("on session/prompt\ntext 'before '\nOVER\ntext 'after'"),

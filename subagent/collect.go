@@ -21,6 +21,12 @@ const (
 	// must not fill the parent.
 	maxCards     = 10_000
 	maxCardBytes = 16 << 20
+	// maxIDBytes bounds the ids of the messages that are kept, maxBareRecord one record
+	// of a permission that is kept when the cards are full.
+	maxIDBytes    = 16 << 20
+	maxBareRecord = 4 << 10
+	// maxEarly bounds the updates that wait for the session to be known, in bytes.
+	maxEarly = 16 << 20
 )
 
 // collector gathers what a run's updates say. It is fed on the connection's reader,
@@ -33,10 +39,12 @@ type collector struct {
 	// an agent may report on a session before it has answered session/new.
 	early      map[string][]client.Update
 	earlyBytes int
+	earlyLimit int
 	over       bool // the turn has ended: what comes now is late
 
 	limit     int
 	size      int
+	idBytes   int // of the messages' ids
 	messages  []message
 	open      bool // the next chunk may go on with the last message
 	truncated bool
@@ -64,7 +72,7 @@ type message struct {
 }
 
 func newCollector() *collector {
-	return &collector{limit: maxOutput, cardLimit: maxCardBytes, early: map[string][]client.Update{}, callIndex: map[string]int{}}
+	return &collector{limit: maxOutput, cardLimit: maxCardBytes, earlyLimit: maxEarly, early: map[string][]client.Update{}, callIndex: map[string]int{}}
 }
 
 // setSession says which session the run is. Updates for it that came earlier are
@@ -93,7 +101,7 @@ func (c *collector) update(u *client.Update) {
 	case session == c.session && c.early == nil:
 		c.apply(u)
 	case c.early != nil:
-		if c.earlyBytes += updateSize(u); c.earlyBytes > c.limit {
+		if c.earlyBytes += updateSize(u); c.earlyBytes > c.earlyLimit {
 			c.counts.Dropped++
 			c.truncated = true // it may have been text of the run's session
 			return
@@ -161,6 +169,7 @@ func (c *collector) text(text, id string) {
 			return
 		}
 		c.messages = append(c.messages, message{id: id})
+		c.idBytes += len(id)
 		c.open = true
 		n++
 	}
@@ -170,7 +179,7 @@ func (c *collector) text(text, id string) {
 	}
 	last.text = append(last.text, text...)
 	c.size += len(text)
-	if c.size > c.limit || n > maxCards {
+	if c.size > c.limit || n > maxCards || c.idBytes > maxIDBytes {
 		c.trim()
 	}
 }
@@ -179,8 +188,9 @@ func (c *collector) text(text, id string) {
 // older ones go first; of the answer itself the beginning is kept.
 func (c *collector) trim() {
 	c.truncated = true
-	for len(c.messages) > 1 && (c.size > c.limit || len(c.messages) > maxCards) {
+	for len(c.messages) > 1 && (c.size > c.limit || len(c.messages) > maxCards || c.idBytes > maxIDBytes) {
 		c.size -= len(c.messages[0].text)
+		c.idBytes -= len(c.messages[0].id)
 		c.messages[0] = message{}
 		c.messages = c.messages[1:]
 	}
@@ -258,6 +268,9 @@ func (c *collector) permission(rec permission.Record) {
 	if size, err := json.Marshal(rec); err != nil || !c.room(len(size)) {
 		// What was decided is kept, without what it was about.
 		rec.RawInput, rec.Title, rec.Options = nil, nil, []permission.Option{}
+		if size, err := json.Marshal(rec); err != nil || len(size) > maxBareRecord {
+			return
+		}
 	}
 	c.records = append(c.records, rec)
 	c.lateAsk = c.lateAsk || c.over

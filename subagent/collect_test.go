@@ -299,13 +299,13 @@ func TestCollectEarlyForeignLate(t *testing.T) {
 
 	// A session id that is not known yet is no licence to fill the parent.
 	c = newCollector()
-	c.limit = 10_000
+	c.earlyLimit = 10_000
 	for range 100 {
 		collect(c, text(strings.Repeat("x", 1000)))
 	}
 	c.setSession("s")
 	res = collected(c, false)
-	if res.Counts.Dropped == 0 || res.Counts.Dropped+res.Counts.Updates != 100 || len(res.Output) > c.limit {
+	if res.Counts.Dropped == 0 || res.Counts.Dropped+res.Counts.Updates != 100 || len(res.Output) > c.earlyLimit {
 		t.Errorf("counts %+v, %d bytes of output", res.Counts, len(res.Output))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/permission"
@@ -25,6 +26,8 @@ func prepare(ctx context.Context, p Provider, req *Request, override string) (di
 	if err := notDone(ctx, p); err != nil {
 		return "", err
 	}
+	// It is sent after Start has returned, and the caller may go on with its own.
+	req.Prompt = slices.Clone(req.Prompt)
 	return dir, nil
 }
 

@@ -25,7 +25,8 @@ type Provider interface {
 }
 
 // Run is one task under way. Its methods may be called from any goroutine. The
-// caller always calls Close.
+// caller always calls Close. A Result is shared by all who ask for it and by the end
+// event: nobody may change it.
 type Run interface {
 	// ID is unique in this process, and is not the agent's session id.
 	ID() string

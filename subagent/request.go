@@ -47,8 +47,9 @@ type Request struct {
 	// start, what comes in between, an end. A start that fails has no events. It is
 	// called from the run's own goroutines; being slow slows the agent and loses
 	// nothing, unless the run is cancelled: what has not been told then may not be. A
-	// panic is contained and becomes a warning. It must wait neither for the run's end
-	// nor for its Close, which wait for it.
+	// panic is contained and becomes a warning. It must not wait for the run's end, which
+	// waits for it. Close waits for it too, when everything else has ended, but no longer
+	// than ten seconds; then it is told of nothing more.
 	Events func(Event) `json:"-"`
 }
 

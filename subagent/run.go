@@ -55,11 +55,14 @@ type run struct {
 	earlyBytes  int
 	begun, over bool
 
-	mu               sync.Mutex          // guards what is below
-	secrets          func(string) string // replaces them; nil until they are known
-	warnings         []string
-	settled          int // how many of them are in outcome
-	listenerPanicked bool
+	muted atomic.Bool   // no event is told any more
+	grace time.Duration // listenerGrace; not changed after begin
+
+	mu             sync.Mutex          // guards what is below
+	secrets        func(string) string // replaces them; nil until they are known
+	warnings       []string
+	settled        int // how many of them are in outcome
+	listenerFailed bool
 }
 
 // driver is the part of a run that differs from provider to provider.
@@ -92,7 +95,7 @@ func newRun(ctx context.Context, provider string, req Request) *run {
 	r := &run{
 		id: newRunID(), provider: provider, req: req, started: time.Now(),
 		collect: newCollector(), updates: newUpdateQueue(),
-		done: make(chan struct{}), ended: make(chan struct{}),
+		done: make(chan struct{}), ended: make(chan struct{}), grace: listenerGrace,
 	}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	return r
@@ -129,27 +132,34 @@ func (r *run) life() {
 	// A reader must not keep a turn from ending that is being cancelled.
 	stop := context.AfterFunc(r.ctx, r.updates.release)
 	promptStart := time.Now()
-	end := r.turn()
-	stop()
-	r.promptTook = time.Since(promptStart)
-	r.outcome = r.settle(end)
-	r.updates.close()
-	close(r.done)
-	r.event(Event{Type: EventEnd, Result: r.outcome})
+	r.turn(func(end turnEnd) {
+		stop()
+		r.promptTook = time.Since(promptStart)
+		r.outcome = r.settle(end)
+		r.updates.close()
+		close(r.done)
+		r.event(Event{Type: EventEnd, Result: r.outcome})
+	})
 }
 
-// turn runs the driver's turn. A panic in it is a bug of ours or of a function
-// provider; it must not end the program that delegates.
-func (r *run) turn() (end turnEnd) {
+// turn runs the driver's turn and then calls over, whatever becomes of it. A panic in
+// it is a bug of ours or of a function provider, and so is a goroutine that it ends: they
+// must not end the program that delegates, nor leave it waiting.
+func (r *run) turn(over func(turnEnd)) {
+	end := turnEnd{err: &Error{Kind: client.KindAgent, Step: client.StepPrompt, Message: "the provider ended its goroutine"}}
+	returned := false
 	defer func() {
 		if p := recover(); p != nil {
-			end = turnEnd{cancelled: r.ctx.Err() != nil, err: &Error{
-				Kind: client.KindAgent, Step: client.StepPrompt, Message: "the provider panicked",
-				Err: errors.New(r.redact(fmt.Sprintf("panic: %v\n%s", p, debug.Stack()))),
-			}}
+			end.err.Message = "the provider panicked"
+			end.err.Err = errors.New(r.redact(fmt.Sprintf("panic: %v\n%s", p, debug.Stack())))
 		}
+		if !returned {
+			end.cancelled = r.ctx.Err() != nil
+		}
+		over(end)
 	}()
-	return r.driver.turn(r.ctx)
+	end = r.driver.turn(r.ctx)
+	returned = true
 }
 
 // settle makes the outcome.
@@ -242,12 +252,24 @@ func (r *run) setSecrets(replace func(string) string) {
 	r.secrets = replace
 }
 
+// maxWarnings bounds what an agent can make us warn of.
+const maxWarnings = 100
+
 // warn adds a warning to the result.
 func (r *run) warn(text string) {
 	text = r.redact(text)
 	r.mu.Lock()
-	r.warnings = append(r.warnings, text)
+	before := len(r.warnings)
+	if before == maxWarnings {
+		text = "there was more to warn of than is kept"
+	}
+	if before <= maxWarnings {
+		r.warnings = append(r.warnings, text)
+	}
 	r.mu.Unlock()
+	if before > maxWarnings {
+		return
+	}
 	r.event(Event{Type: EventWarning, Warning: text})
 }
 
@@ -255,7 +277,7 @@ func (r *run) warn(text string) {
 func (r *run) permission(rec permission.Record) {
 	r.event(Event{Type: EventPermission, Permission: &rec})
 	if rec.Ambiguous {
-		r.warn(fmt.Sprintf("the permission for tool call %q was not given: the agent offers several options of one kind, and the policy does not say which to take", rec.ToolCallID))
+		r.warn(fmt.Sprintf("the permission for tool call %.100q was not given: the agent offers several options of one kind, and the policy does not say which to take", rec.ToolCallID))
 	}
 }
 
@@ -264,8 +286,8 @@ func (r *run) permission(rec permission.Record) {
 func (r *run) update(u client.Update) {
 	r.delivering.Add(1)
 	defer r.delivering.Add(-1)
+	defer r.updates.push(u) // also where the listener ends its goroutine
 	r.event(Event{Type: EventUpdate, SessionID: string(u.SessionID), Update: u.Raw})
-	r.updates.push(u)
 }
 
 func (r *run) ID() string { return r.id }
@@ -292,26 +314,45 @@ func (r *run) Wait(ctx context.Context) (*Result, error) {
 
 func (r *run) Cancel() { r.cancel(context.Canceled) }
 
+// listenerGrace is how long Close waits for a Request.Events that is at work when
+// everything else has ended.
+const listenerGrace = 10 * time.Second
+
 func (r *run) Close() *Result {
 	r.closeOnce.Do(func() {
 		r.cancel(errClosed)
 		<-r.done
 		closing := time.Now()
 		final := *r.outcome
+		r.final = &final
 		final.Warnings = slices.Clone(final.Warnings)
-		if r.driver.close != nil {
-			r.driver.close(&final)
-		}
+		r.shut(&final)
 		took := time.Since(closing)
 		final.Timing.CloseMs = ms(took)
 		final.Timing.TotalMs = ms(r.startTook, r.promptTook, took)
-		<-r.ended
+		select {
+		case <-r.ended:
+		case <-time.After(r.grace):
+			r.muted.Store(true)
+			final.Warnings = append(final.Warnings, "Request.Events has not returned; it is told of nothing more")
+		}
 		r.mu.Lock()
 		final.Warnings = append(final.Warnings, r.warnings[r.settled:]...)
 		r.mu.Unlock()
-		r.final = &final
 	})
 	return r.final
+}
+
+// shut ends what the driver started. A panic in a provider's function is contained.
+func (r *run) shut(final *Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			final.Warnings = append(final.Warnings, r.redact(fmt.Sprintf("the provider panicked when it was closed: %.1000v", p)))
+		}
+	}()
+	if r.driver.close != nil {
+		r.driver.close(final)
+	}
 }
 
 // ms gives durations added up in milliseconds, to the microsecond.

@@ -1,6 +1,10 @@
 package subagent
 
-import "time"
+import (
+	"encoding/json"
+	"sync"
+	"time"
+)
 
 // keepEarly bounds the events that wait for the start event, in bytes of their
 // updates. An agent can flood its session before that exists; what is over the bound
@@ -17,13 +21,19 @@ func (r *run) event(e Event) {
 	r.tell.Lock()
 	defer r.tell.Unlock()
 	if r.begun {
-		if !r.over {
-			r.over = e.Type == EventEnd
-			r.call(e)
+		if r.over || r.muted.Load() {
+			return
+		}
+		r.over = e.Type == EventEnd
+		switch e.Type {
+		case EventUpdate, EventPermission:
+			r.call(e) // there may be very many
+		default:
+			r.callApart(e)
 		}
 		return
 	}
-	if r.earlyBytes += len(e.Update) + 256; r.earlyBytes <= keepEarly {
+	if r.earlyBytes += e.size(); r.earlyBytes <= keepEarly {
 		r.early = append(r.early, e)
 	}
 }
@@ -46,18 +56,46 @@ func (r *run) tellStart() {
 	r.early, r.begun = nil, true
 }
 
+// size is what an early event is counted with: what an agent can make long of it, and
+// something for the rest.
+func (e *Event) size() int {
+	n := len(e.Update) + len(e.Warning) + 256
+	if e.Permission != nil {
+		raw, _ := json.Marshal(e.Permission) // it was decoded from JSON
+		n += len(raw)
+	}
+	return n
+}
+
+// callApart is call on a goroutine of its own, which ends with it: a listener may end
+// its goroutine, and the one that tells has more to do.
+func (r *run) callApart(e Event) {
+	var told sync.WaitGroup
+	told.Go(func() { r.call(e) })
+	told.Wait()
+}
+
 // call runs the caller's function. What it panics with is its own affair; the run
 // only says that it did.
 func (r *run) call(e Event) {
+	returned := false
 	defer func() {
-		if recover() != nil {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			if !r.listenerPanicked {
-				r.listenerPanicked = true
-				r.warnings = append(r.warnings, "Request.Events panicked at a "+string(e.Type)+" event")
-			}
+		panicked := recover() != nil
+		if returned {
+			return
 		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.listenerFailed {
+			return
+		}
+		r.listenerFailed = true
+		did := "ended its goroutine"
+		if panicked {
+			did = "panicked"
+		}
+		r.warnings = append(r.warnings, "Request.Events "+did+" at a "+string(e.Type)+" event")
 	}()
 	r.req.Events(e)
+	returned = true
 }

@@ -98,14 +98,20 @@ func (q *updateQueue) close() { q.set(func() { q.closed = true }) }
 // all yields what is pushed until the queue is closed and empty.
 func (q *updateQueue) all() iter.Seq[client.Update] {
 	return func(yield func(client.Update) bool) {
+		left := true // by a break, a panic or the end of its goroutine
+		defer func() {
+			if left {
+				q.drop()
+			}
+		}()
 		for {
 			batch := q.take()
 			if batch == nil {
+				left = false
 				return
 			}
 			for _, u := range batch {
 				if !yield(u) {
-					q.drop()
 					return
 				}
 			}

@@ -1,0 +1,107 @@
+//go:build unix
+
+package subagent_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/stopreason"
+	"github.com/errand-acp/errand/subagent"
+)
+
+// What an agent does meanwhile does not put a clock off that is not its to put off. One
+// that could be would never end the test.
+
+func TestStartupClock(t *testing.T) {
+	for name, tt := range map[string]struct {
+		script string
+		step   client.Step
+	}{
+		"noise":              {`on initialize; repeat forever; noise "loading"; wait 20ms; end`, client.StepInitialize},
+		"stderr":             {`on initialize; repeat forever; stderr "loading\n"; wait 20ms; end`, client.StepInitialize},
+		"updates":            {`on session/new; repeat forever; thought "hm" session=s; wait 20ms; end`, client.StepNewSession},
+		"requests":           {`on session/new; repeat forever; request _vendor/ping; wait 20ms; end`, client.StepNewSession},
+		"one clock for both": {"on initialize; wait 200ms\non session/new; wait forever", client.StepNewSession},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := play(t, tt.script, &subagent.ACPOptions{StartTimeout: 3 * time.Second, Graces: shortGraces})
+			e := s.refused(t.Context(), s.request("go"), client.KindStartupTimeout)
+			equal(t, "step", e.Step, tt.step)
+			if e.Partial == nil || e.Partial.Exit == nil {
+				t.Errorf("nothing is known of the process: %+v", e.Partial)
+			}
+		})
+	}
+}
+
+func TestIdleClockOfARun(t *testing.T) {
+	for name, tt := range map[string]struct {
+		script string
+		kind   client.ErrorKind
+	}{
+		"silence":           {`on session/prompt; text "so far"; wait forever`, client.KindIdleTimeout},
+		"noise":             {`on session/prompt; text "so far"; repeat forever; noise x; wait 20ms; end`, client.KindIdleTimeout},
+		"a call that ended": {`on session/prompt; text "so far"; tool a A status=in_progress; tool b B status=in_progress; tool-update a status=completed; tool-update b status=failed; wait forever`, client.KindIdleTimeout},
+		"a call that never ends": {`on session/prompt; text "so far"; tool a A status=in_progress; tool b B status=in_progress
+			tool-update a status=completed; wait forever`, client.KindIdleTimeout},
+		"the whole answer, and no response": {"on session/prompt; text \"so far\"; wait forever\non session/cancel; wait forever", client.KindIdleTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := play(t, tt.script, &subagent.ACPOptions{IdleTimeout: 300 * time.Millisecond, Graces: shortGraces})
+			begin := time.Now()
+			run := s.start(t.Context())
+			firstText(t, run)
+			res := closedAfter(t, run)
+			ended(t, res, stopreason.Aborted, tt.kind)
+			has(t, res.Output, "so far")
+			if took := time.Since(begin); strings.Contains(name, "never ends") && took < 3*time.Second {
+				t.Errorf("it was ended after %v, though a tool call was open", took)
+			}
+		})
+	}
+}
+
+// The caller's deadline is heeded whatever the agent makes of the cancel.
+func TestWallClock(t *testing.T) {
+	for name, script := range map[string]string{
+		"cancelled":         `wait cancel; stop cancelled`,
+		"end_turn":          `wait cancel; stop end_turn`,
+		"refusal":           `wait cancel; stop refusal`,
+		"an odd reason":     `wait cancel; stop banana`,
+		"an error":          `wait cancel; fail -32603 "abort"`,
+		"withdrawn":         `wait cancel; fail -32800 "cancelled"`,
+		"twice":             `wait cancel; reply {"stopReason":"cancelled"}; reply {"stopReason":"end_turn"}`,
+		"exit":              `wait cancel; exit 3`,
+		"crash":             `wait cancel; raise KILL`,
+		"never":             "wait forever\non session/cancel; wait forever",
+		"after the grace":   `wait cancel; wait 700ms; stop cancelled`,
+		"text for ever":     `wait cancel; repeat forever; text more; wait 10ms; end`,
+		"closes its stdout": `wait cancel; stdout close; wait forever`,
+		"updates all along": `repeat forever; text more; wait 10ms; end`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// An idle clock beside it, which is not what ends the run.
+			s := play(t, "on session/prompt; text \"so far\"; "+script, &subagent.ACPOptions{Graces: shortGraces, IdleTimeout: hang})
+			life := newLife(t.Context())
+			run := s.start(life)
+			firstText(t, run)
+			life.pass()
+			res := closedAfter(t, run)
+			ended(t, res, stopreason.Aborted, client.KindTimeout)
+			has(t, res.Output, "so far")
+		})
+	}
+}
+
+// closedAfter waits for the outcome before it closes.
+func closedAfter(t *testing.T, run subagent.Run) *subagent.Result {
+	t.Helper()
+	outcome(t, run)
+	return closed(t, run)
+}

@@ -186,6 +186,7 @@ type spot struct {
 	run     subagent.Run
 	err     error
 	outcome *subagent.Result
+	release func()       // lets a process go that is kept from exiting
 	pid     atomic.Int64 // the agent's, once await has read it
 
 	others sync.WaitGroup

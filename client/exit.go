@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/errand-acp/errand/internal/proc"
@@ -52,6 +53,9 @@ type Report struct {
 	// Unsure says which processes began during the agent's life and may be left by
 	// it: they hide what would tell.
 	Unsure []string
+	// StderrErr is why [Options.Stderr] did not get all of stderr: its error, or that it
+	// panicked or blocks. Nil if there is nothing to tell.
+	StderrErr error
 }
 
 func newExit(e proc.Exit, rung Rung) Exit {
@@ -75,13 +79,12 @@ func newReport(p proc.Report, before Rung) *Report {
 	case "":
 		rung = RungNone
 	}
-	r := &Report{Exit: newExit(p.Exit, rung)}
+	r := &Report{Exit: newExit(p.Exit, rung), StderrErr: p.StderrErr}
 	for _, l := range p.Leftover {
-		name := l.Command
-		if name == "" {
-			name = "a process"
+		line := l.Reason
+		if l.PID != 0 { // else it is about nobody in particular
+			line = fmt.Sprintf("%s (pid %d): %s", cmp.Or(l.Command, "a process"), l.PID, l.Reason)
 		}
-		line := fmt.Sprintf("%s (pid %d): %s", name, l.PID, l.Reason)
 		if l.Ours {
 			r.Leftover = append(r.Leftover, line)
 		} else {

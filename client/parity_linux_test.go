@@ -3,7 +3,6 @@ package client_test
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/ptrace"
 )
 
 // What only Linux lets a test see.
@@ -56,7 +56,7 @@ func parityUnkillable(t *testing.T) {
 	s := play(t, `on eof; wait forever`)
 	s.opts.Graces = client.Graces{EOF: 50 * time.Millisecond, Term: 50 * time.Millisecond, Kill: 300 * time.Millisecond}
 	a := s.start()
-	release, err := keepFromExiting(a.PID())
+	release, err := ptrace.KeepFromExiting(a.PID())
 	if err != nil {
 		t.Skipf("no process can be traced here: %v", err)
 	}
@@ -74,31 +74,6 @@ func parityUnkillable(t *testing.T) {
 		_, err := os.Stat(fmt.Sprintf("/proc/%d", a.PID()))
 		return err != nil
 	})
-}
-
-// keepFromExiting traces a process so that it stops on its way out, by SIGKILL too,
-// until it is released.
-func keepFromExiting(pid int) (release func(), err error) {
-	seized, done := make(chan error), make(chan struct{})
-	go func() { // ends when it is released
-		runtime.LockOSThread() // the tracer is a thread
-		defer runtime.UnlockOSThread()
-		_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(pid), 0, unix.PTRACE_O_TRACEEXIT, 0, 0)
-		if errno != 0 {
-			seized <- errno
-			return
-		}
-		seized <- nil
-		<-done
-		unix.PtraceDetach(pid)
-	}()
-	var released bool
-	return func() {
-		if !released {
-			released = true
-			close(done)
-		}
-	}, <-seized
 }
 
 func faultsPlatform(t *testing.T) {

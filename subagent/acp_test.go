@@ -364,3 +364,23 @@ func TestCancelWithAReaderThatHangs(t *testing.T) {
 	close(hanging)
 	reader.Wait()
 }
+
+// failingWriter takes nothing.
+type failingWriter struct{ err error }
+
+func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
+
+// A Stderr that fails costs the run nothing, and is told of.
+func TestStderrThatFails(t *testing.T) {
+	const key = "hunter2-hunter2-hunter2"
+	s := play(t, `on session/prompt; stderr "to the end\n"; text "fine"`,
+		&subagent.ACPOptions{Stderr: failingWriter{errors.New("no room for " + key)}}, "AGENT_KEY="+key)
+	res := s.run("go")
+	ended(t, res, stopreason.Completed, "")
+	equal(t, "stderr", res.StderrTail, "to the end\n")
+	warnings := strings.Join(res.Warnings, "\n")
+	has(t, warnings, "not all of stderr was passed on", "no room for")
+	if strings.Contains(warnings, key) {
+		t.Errorf("a secret is in %q", warnings)
+	}
+}

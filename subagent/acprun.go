@@ -146,6 +146,9 @@ func (a *acpRun) close(final *Result) {
 	final.Exit = &report.Exit
 	a.collect.fillLate(final)
 	a.look(final)
+	if report.StderrErr != nil {
+		final.Warnings = append(final.Warnings, a.redact("not all of stderr was passed on: "+report.StderrErr.Error()))
+	}
 	if len(report.Unsure) > 0 {
 		final.Warnings = append(final.Warnings, a.redact("may have been left behind: "+strings.Join(report.Unsure, "; ")))
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/ptrace"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
 )
@@ -38,7 +39,7 @@ func dying(file string) func(*spot) {
 	return func(sp *spot) {
 		sp.within("the outcome", sp.run.Done())
 		sp.await(file)
-		release, err := keepFromExiting(int(sp.pid.Load()))
+		release, err := ptrace.KeepFromExiting(int(sp.pid.Load()))
 		if err != nil {
 			sp.t.Logf("it cannot be kept from exiting: %v", err)
 		}

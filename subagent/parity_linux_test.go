@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/ptrace"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
 )
@@ -30,7 +31,7 @@ func parityPlatform(t *testing.T) {
 		}})
 		run := s.start(t.Context())
 		firstText(t, run)
-		release, err := keepFromExiting(s.pid("pid"))
+		release, err := ptrace.KeepFromExiting(s.pid("pid"))
 		if err != nil {
 			t.Skipf("no process can be traced here: %v", err)
 		}
@@ -91,33 +92,6 @@ func parityPlatform(t *testing.T) {
 			t.Error("a label reached the agent")
 		}
 	})
-}
-
-// keepFromExiting traces a process so that it stops on its way out, by SIGKILL too,
-// until it is released.
-func keepFromExiting(pid int) (release func(), err error) {
-	seized, done := make(chan error), make(chan struct{})
-	go func() { // ends when it is released
-		// The tracer is a thread. It detaches by itself: that it ends with this goroutine
-		// is not certain, the program's first thread does not.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(pid), 0, unix.PTRACE_O_TRACEEXIT, 0, 0)
-		if errno != 0 {
-			seized <- errno
-			return
-		}
-		seized <- nil
-		<-done
-		unix.PtraceDetach(pid)
-	}()
-	var released bool
-	return func() {
-		if !released {
-			released = true
-			close(done)
-		}
-	}, <-seized
 }
 
 // asOrdinaryUser calls f as a user whom permissions mean something to, who owns the

@@ -162,7 +162,7 @@ type Noise struct {
 
 // Counts are the session updates of a run.
 type Counts struct {
-	Updates int `json:"updates"` // of this session, those below included except foreign
+	Updates int `json:"updates"` // of this session, those below included except foreign and dropped
 	Unknown int `json:"unknown"` // of a kind we do not know, or of none
 	Foreign int `json:"foreign"` // for another session
 	Late    int `json:"late"`    // after the turn had ended

@@ -4,15 +4,13 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/ptrace"
 	"github.com/errand-acp/errand/subagent"
 )
 
@@ -35,27 +33,13 @@ func leftover(t *testing.T, dir string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seized, release, over := make(chan error), make(chan struct{}), make(chan struct{})
-	go func() { // ends when it is released
-		defer close(over)
-		runtime.LockOSThread() // the tracer is a thread
-		defer runtime.UnlockOSThread()
-		_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(pid), 0, unix.PTRACE_O_TRACEEXIT, 0, 0)
-		if errno != 0 {
-			seized <- errno
-			return
-		}
-		seized <- nil
-		<-release
-		unix.PtraceDetach(pid)
-	}()
-	if err := <-seized; err != nil {
+	release, err := ptrace.KeepFromExiting(pid)
+	if err != nil {
 		run.Close()
 		t.Skipf("no process can be traced here: %v", err)
 	}
 	res := run.Close()
-	close(release)
-	<-over
+	release()
 	for deadline := time.Now().Add(tooLong); ; time.Sleep(time.Millisecond) {
 		if _, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid))); err != nil {
 			return res.Err()

@@ -340,7 +340,7 @@ func kindTable(examples []errorExample) string {
 			may = "at " + strings.Join(retryable, ", ")
 		}
 		if row.kind == client.KindCancelled {
-			statuses = []string{"130, 143, 129: the signal's"}
+			statuses = []string{"130, 143, 129, 131: the signal's"}
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", row.kind, row.layer, strings.Join(steps, ", "), may, strings.Join(statuses, ", "), row.means, row.do)
 	}

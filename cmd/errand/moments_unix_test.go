@@ -86,15 +86,15 @@ on eof
 	{name: "the agent closes", complete: true, script: `
 ignore TERM
 on session/prompt
-  text "the answer"
-  stop end_turn
-on eof
   spawn session
     ignore TERM
     write helper
     wait forever
   end
   wait file helper
+  text "the answer"
+  stop end_turn
+on eof
   write now
   wait forever
 `},
@@ -166,7 +166,8 @@ func TestSignalAtEachMoment(t *testing.T) {
 func (p *program) begin(form, src string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	p.t.Helper()
 	catchSignals(p.t)
-	args := []string{"run", "--cancel-grace", "300ms", "--eof-grace", "300ms", "--term-grace", "300ms", "hi"}
+	// The grace after EOF is time enough for an agent to say that it has seen it.
+	args := []string{"run", "--cancel-grace", "300ms", "--eof-grace", "2s", "--term-grace", "300ms", "hi"}
 	if form != "" {
 		args = append(args, form)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 )
 
 // Each way of failing tells the step, how the process ended, the end of its stderr, and
@@ -105,7 +106,7 @@ func TestDiagnosis(t *testing.T) {
 				a.Close()
 			}
 			text := s.asError(err, tt.kind, tt.step).Error()
-			has(t, text, append(tt.says, string(tt.step))...)
+			check.Has(t, text, append(tt.says, string(tt.step))...)
 			// What is known of one is not said of the others.
 			for _, advice := range []string{login, limited, arguments, another, missing, somebody, "MCP", "LSP", "HTML", "several lines", "install it again", "the network", "the disk"} {
 				if strings.Contains(text, advice) && !strings.Contains(strings.Join(tt.says, " "), advice) && !(advice == another && tt.name == "nothing to do") && !(advice == another && tt.name == "MCP") {
@@ -148,7 +149,7 @@ func TestSpawnDiagnosis(t *testing.T) {
 			s := play(t, "")
 			s.command.Path, s.command.Args, s.command.Env = tt.path, nil, []string{"PATH=" + dir}
 			_, err := client.Start(t.Context(), s.command, &s.opts)
-			has(t, s.asError(err, client.KindSpawn, client.StepSpawn).Error(), append(tt.says, "spawn")...)
+			check.Has(t, s.asError(err, client.KindSpawn, client.StepSpawn).Error(), append(tt.says, "spawn")...)
 			if tt.is != nil && !errors.Is(err, tt.is) {
 				t.Errorf("%v is not %v", err, tt.is)
 			}

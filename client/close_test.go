@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 )
 
 // Every rung can be the one that ends an agent, and each is told.
@@ -85,8 +86,8 @@ func TestNoSessionCloseAfterSilence(t *testing.T) {
 		s.says("up")
 		s.close(s.agent, client.RungEOF, "exit status 0")
 		_, err := s.await(turn)
-		has(t, s.asError(err, client.KindCancelled, client.StepPrompt).Error(), "nor after session/cancel")
-		equal(t, "wire", s.wire(), "initialize session/new session/prompt session/cancel")
+		check.Has(t, s.asError(err, client.KindCancelled, client.StepPrompt).Error(), "nor after session/cancel")
+		check.Equal(t, "wire", s.wire(), "initialize session/new session/prompt session/cancel")
 	})
 	t.Run("long before", func(t *testing.T) {
 		t.Parallel()
@@ -101,7 +102,7 @@ func TestNoSessionCloseAfterSilence(t *testing.T) {
 		_, err := s.await(turn)
 		s.asError(err, client.KindCancelled, client.StepPrompt)
 		s.close(s.agent, client.RungEOF, "exit status 0")
-		equal(t, "wire", s.wire(), "initialize session/new session/prompt session/cancel")
+		check.Equal(t, "wire", s.wire(), "initialize session/new session/prompt session/cancel")
 	})
 	t.Run("but after an answer", func(t *testing.T) {
 		t.Parallel()
@@ -116,7 +117,7 @@ func TestNoSessionCloseAfterSilence(t *testing.T) {
 		s.await(turn)
 		s.completes(session, "go on", "end_turn")
 		s.close(s.agent, client.RungEOF, "exit status 0")
-		equal(t, "wire", s.wire(), "initialize session/new session/prompt session/cancel session/prompt session/close")
+		check.Equal(t, "wire", s.wire(), "initialize session/new session/prompt session/cancel session/prompt session/close")
 	})
 }
 
@@ -130,8 +131,8 @@ func TestSessionsCloseTogether(t *testing.T) {
 		s.newSession(a, "")
 	}
 	s.close(a, client.RungEOF, "exit status 0")
-	equal(t, "hung", s.exists("hung"), true)
-	equal(t, "closed", strings.Count(s.file("closed"), "\n"), 2)
+	check.Equal(t, "hung", s.exists("hung"), true)
+	check.Equal(t, "closed", strings.Count(s.file("closed"), "\n"), 2)
 }
 
 // Close may be called any number of times, by anybody; there is one report.
@@ -153,8 +154,8 @@ func TestCloseTogether(t *testing.T) {
 			t.Errorf("another report: %+v, %+v", r, first)
 		}
 	}
-	equal(t, "later", s.agent.Close() == first && s.agent.Kill() == first, true)
-	equal(t, "eof", s.file("eof"), "x\n")
+	check.Equal(t, "later", s.agent.Close() == first && s.agent.Kill() == first, true)
+	check.Equal(t, "eof", s.file("eof"), "x\n")
 }
 
 // Kill cuts a Close short, wherever it is.
@@ -174,9 +175,9 @@ func TestKillDuringClose(t *testing.T) {
 			go func() { closed <- s.agent.Close() }() // ends with the kill
 			s.until(tt.reached, func() bool { return s.exists(tt.reached) })
 			killed := s.agent.Kill()
-			equal(t, "rung", killed.Exit.Rung, client.RungKill)
-			equal(t, "exit", killed.Exit.String(), "signal SIGKILL")
-			equal(t, "report", receive(t, closed) == killed, true)
+			check.Equal(t, "rung", killed.Exit.Rung, client.RungKill)
+			check.Equal(t, "exit", killed.Exit.String(), "signal SIGKILL")
+			check.Equal(t, "report", receive(t, closed) == killed, true)
 			s.await(turn)
 		})
 	}
@@ -198,11 +199,11 @@ func TestKill(t *testing.T) {
 	s.says("up")
 	s.until("helper", func() bool { return s.exists("helper") && s.file("helper") != "" })
 	r := s.agent.Kill()
-	equal(t, "exit", r.Exit.String(), "signal SIGKILL")
+	check.Equal(t, "exit", r.Exit.String(), "signal SIGKILL")
 	answer, err := s.await(turn)
 	s.asError(err, client.KindCancelled, client.StepPrompt)
-	equal(t, "cancelled", answer.Cancelled, false)
-	equal(t, "asked", s.exists("asked"), false)
+	check.Equal(t, "cancelled", answer.Cancelled, false)
+	check.Equal(t, "asked", s.exists("asked"), false)
 	s.gone("helper")
 }
 
@@ -232,10 +233,10 @@ func TestCloseInACallback(t *testing.T) {
 	}
 	turn := s.ask(t.Context(), s.session(), "go")
 	r := receive(t, closed)
-	equal(t, "exit", r.Exit.String(), "exit status 0")
+	check.Equal(t, "exit", r.Exit.String(), "exit status 0")
 	answer, err := s.await(turn)
 	s.ended(answer, err, "cancelled")
-	equal(t, "text", s.text(), "updown")
+	check.Equal(t, "text", s.text(), "updown")
 }
 
 func TestCloseWithABlockedCallback(t *testing.T) {
@@ -251,7 +252,7 @@ func TestCloseWithABlockedCallback(t *testing.T) {
 	turn := s.ask(t.Context(), s.session(), "go")
 	receive(t, called)
 	s.close(s.agent, client.RungEOF, "exit status 0")
-	has(t, s.text(), " 2999 3000 ") // nothing was lost on the way to the observer
+	check.Has(t, s.text(), " 2999 3000 ") // nothing was lost on the way to the observer
 	close(release)
 	answer, err := s.await(turn)
 	s.ended(answer, err, "cancelled")
@@ -264,8 +265,8 @@ func TestLog(t *testing.T) {
 	s.opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	s.completes(s.session(), "what it was asked", "end_turn")
 	s.close(s.agent, client.RungEOF, "exit status 0")
-	has(t, log.String(), "agent started", "agent ended", "rung=eof", "method=session/prompt", "method=session/update", "bytes=")
-	lacks(t, log.String(), "what it said", "what it was asked", s.dir)
+	check.Has(t, log.String(), "agent started", "agent ended", "rung=eof", "method=session/prompt", "method=session/update", "bytes=")
+	check.Lacks(t, log.String(), "what it said", "what it was asked", s.dir)
 }
 
 // What an agent writes on its way out is read.
@@ -278,10 +279,10 @@ func TestLastWords(t *testing.T) {
 		session := s.session()
 		s.completes(session, "go", "end_turn")
 		s.close(s.agent, client.RungEOF, "exit status 0")
-		has(t, s.text(), " 49 50 ")
+		check.Has(t, s.text(), " 49 50 ")
 		tail, _ := s.agent.Stderr()
-		equal(t, "stderr", tail, "last words\n")
-		equal(t, "noise", s.agent.Noise().Lines, int64(1))
+		check.Equal(t, "stderr", tail, "last words\n")
+		check.Equal(t, "noise", s.agent.Noise().Lines, int64(1))
 	}
 }
 
@@ -296,10 +297,10 @@ func TestUseAfterClose(t *testing.T) {
 	}()
 	s.until("asked", func() bool { return s.exists("asked") })
 	s.close(s.agent, client.RungEOF, "exit status 0")
-	has(t, s.asError(receive(t, pending), client.KindCancelled, client.StepNewSession).Error(), "the agent was closed")
+	check.Has(t, s.asError(receive(t, pending), client.KindCancelled, client.StepNewSession).Error(), "the agent was closed")
 	_, err := s.agent.NewSession(t.Context(), nil)
-	has(t, s.asError(err, client.KindCancelled, client.StepNewSession).Error(), "the agent was closed")
+	check.Has(t, s.asError(err, client.KindCancelled, client.StepNewSession).Error(), "the agent was closed")
 	answer, err := session.Prompt(t.Context(), textPrompt("go"), nil)
-	has(t, s.asError(err, client.KindCancelled, client.StepPrompt).Error(), "the agent was closed")
-	equal(t, "sent", answer.Sent, false)
+	check.Has(t, s.asError(err, client.KindCancelled, client.StepPrompt).Error(), "the agent was closed")
+	check.Equal(t, "sent", answer.Sent, false)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/envscrub"
+	"github.com/errand-acp/errand/internal/check"
 )
 
 // The rows of FAULTS that an agent answers for; those of the connection, of the process
@@ -29,15 +30,15 @@ func TestFaults(t *testing.T) {
 		s.command.Env = append(s.command.Env, "OPENAI_API_KEY=mine", "KEYBOARD_LAYOUT=de")
 		s.completes(s.session(), "go", "end_turn")
 		env := "\n" + s.file("env") + "\n"
-		lacks(t, env, "canary", "AWS_SECRET", "GITHUB_TOKEN", "\nCLAUDECODE=")
-		has(t, env, "\nOPENAI_API_KEY=mine\n", "\nKEYBOARD_LAYOUT=de\n", "\nMAX_TOKENS=5\n", "\nHTTPS_PROXY=http://", "proxy:8080\n", "\nPATH=", "\nPWD="+s.dir+"\n", "\nERRAND_RUN=")
+		check.Lacks(t, env, "canary", "AWS_SECRET", "GITHUB_TOKEN", "\nCLAUDECODE=")
+		check.Has(t, env, "\nOPENAI_API_KEY=mine\n", "\nKEYBOARD_LAYOUT=de\n", "\nMAX_TOKENS=5\n", "\nHTTPS_PROXY=http://", "proxy:8080\n", "\nPATH=", "\nPWD="+s.dir+"\n", "\nERRAND_RUN=")
 		held := s.agent.WithheldEnv()
 		for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "NPM_CONFIG__AUTH", "DATABASE_URL", "SSH_AUTH_SOCK", "CLAUDECODE"} {
 			if !slices.Contains(held, name) {
 				t.Errorf("%s is not among what was held back", name)
 			}
 		}
-		equal(t, "sorted", slices.IsSorted(held), true)
+		check.Equal(t, "sorted", slices.IsSorted(held), true)
 		held[0] = "changed"
 		if s.agent.WithheldEnv()[0] == "changed" {
 			t.Error("the caller can change what was held back")
@@ -62,9 +63,9 @@ func TestFaults(t *testing.T) {
 			s := play(t, `on session/prompt; write env "$env.ERRAND_TEST_TOKEN $env.ERRAND_TEST_WORD"`)
 			s.command.Inherit = tt.policy
 			s.completes(s.session(), "go", "end_turn")
-			equal(t, fmt.Sprintf("%+v: token", tt.policy), strings.Contains(s.file("env"), "canary"), tt.token)
-			equal(t, fmt.Sprintf("%+v: word", tt.policy), strings.Contains(s.file("env"), "harmless"), tt.word)
-			equal(t, fmt.Sprintf("%+v: exposed", tt.policy), slices.Contains(s.agent.ExposedEnv(), "ERRAND_TEST_TOKEN"), tt.token)
+			check.Equal(t, fmt.Sprintf("%+v: token", tt.policy), strings.Contains(s.file("env"), "canary"), tt.token)
+			check.Equal(t, fmt.Sprintf("%+v: word", tt.policy), strings.Contains(s.file("env"), "harmless"), tt.word)
+			check.Equal(t, fmt.Sprintf("%+v: exposed", tt.policy), slices.Contains(s.agent.ExposedEnv(), "ERRAND_TEST_TOKEN"), tt.token)
 		}
 	})
 
@@ -76,16 +77,16 @@ func TestFaults(t *testing.T) {
 			end`
 		s := play(t, src)
 		e := s.fails(t.Context(), client.KindExit, client.StepInitialize)
-		has(t, e.Error(), "exit status 1", "X_API_KEY is not set", "held back from its environment: ", "X_API_KEY")
-		lacks(t, e.Error(), "canary", "known to use")
+		check.Has(t, e.Error(), "exit status 1", "X_API_KEY is not set", "held back from its environment: ", "X_API_KEY")
+		check.Lacks(t, e.Error(), "canary", "known to use")
 
 		// Where it is known what it wants, the error says that it got none of it.
 		s = play(t, src)
 		s.opts.Hints = []string{"X_API_KEY", "X_AUTH_TOKEN"}
 		e = s.fails(t.Context(), client.KindExit, client.StepInitialize)
-		has(t, e.Error(), "known to use X_API_KEY or X_AUTH_TOKEN and was given none")
+		check.Has(t, e.Error(), "known to use X_API_KEY or X_AUTH_TOKEN and was given none")
 		s.command.Env = append(s.command.Env, "X_AUTH_TOKEN=mine")
-		lacks(t, s.fails(t.Context(), client.KindExit, client.StepInitialize).Error(), "known to use")
+		check.Lacks(t, s.fails(t.Context(), client.KindExit, client.StepInitialize).Error(), "known to use")
 
 		for _, let := range []func(*client.Command){
 			func(c *client.Command) { c.Env = append(c.Env, "X_API_KEY=mine") },
@@ -105,7 +106,7 @@ func TestFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := client.Start(t.Context(), s.command, &s.opts)
-		has(t, s.asError(err, client.KindSpawn, client.StepSpawn).Error(), s.command.Path, "/no/such/node", "interpreter")
+		check.Has(t, s.asError(err, client.KindSpawn, client.StepSpawn).Error(), s.command.Path, "/no/such/node", "interpreter")
 	})
 
 	t.Run("E4 what cannot be run", func(t *testing.T) {
@@ -125,7 +126,7 @@ func TestFaults(t *testing.T) {
 		} {
 			s := play(t, "")
 			s.command.Path, s.command.Env = tt.path, []string{"PATH=" + dir}
-			has(t, s.fails(t.Context(), client.KindSpawn, client.StepSpawn).Error(), tt.says...)
+			check.Has(t, s.fails(t.Context(), client.KindSpawn, client.StepSpawn).Error(), tt.says...)
 			s.notSpawned()
 			if err := client.Check(s.command, &s.opts); err != nil {
 				t.Errorf("Check, which does not look for programs: %v", err)
@@ -145,8 +146,8 @@ func TestFaults(t *testing.T) {
 			{"", ""}, {"file", ""}, {"missing", ""}, {file, ""},
 		} {
 			got, err := client.AbsDir(tt.dir)
-			equal(t, "AbsDir "+tt.dir, got, tt.want)
-			equal(t, "is refused", err != nil, tt.want == "")
+			check.Equal(t, "AbsDir "+tt.dir, got, tt.want)
+			check.Equal(t, "is refused", err != nil, tt.want == "")
 			if tt.dir != "" && !filepath.IsAbs(tt.dir) {
 				if _, err := client.CheckDir(tt.dir); err == nil {
 					t.Errorf("CheckDir takes %q", tt.dir)
@@ -157,10 +158,10 @@ func TestFaults(t *testing.T) {
 		s.command.Dir = link
 		session := s.session()
 		s.completes(session, "go", "end_turn")
-		equal(t, "process", s.agent.Dir(), dir+"/real")
-		equal(t, "session", session.Dir(), dir+"/real")
-		equal(t, "params", s.params("session/new"), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, dir+"/real"))
-		equal(t, "where it ran", s.file(dir+"/real/where"), dir+"/real "+dir+"/real")
+		check.Equal(t, "process", s.agent.Dir(), dir+"/real")
+		check.Equal(t, "session", session.Dir(), dir+"/real")
+		check.Equal(t, "params", s.params("session/new"), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, dir+"/real"))
+		check.Equal(t, "where it ran", s.file(dir+"/real/where"), dir+"/real "+dir+"/real")
 	})
 
 	t.Run("E7 a relative command and another directory", func(t *testing.T) {
@@ -173,8 +174,8 @@ func TestFaults(t *testing.T) {
 		s.command.Path = "./agent"
 		s.command.Env = append(s.command.Env, "PWD=/elsewhere")
 		s.completes(s.session(), "go", "end_turn")
-		equal(t, "path", s.agent.Path(), filepath.Join(here, "agent"))
-		equal(t, "where it ran", s.file("where"), s.dir)
+		check.Equal(t, "path", s.agent.Path(), filepath.Join(here, "agent"))
+		check.Equal(t, "where it ran", s.file("where"), s.dir)
 	})
 
 	t.Run("L7 deaf to EOF, deaf to SIGTERM", func(t *testing.T) {
@@ -198,16 +199,16 @@ func TestFaults(t *testing.T) {
 		s.opts.StartTimeout, s.opts.Graces = 4*time.Second, deafToEOF
 		_, err := client.Start(t.Context(), s.command, &s.opts)
 		e := s.asError(err, client.KindStartupTimeout, client.StepInitialize)
-		has(t, e.Error(), "initialize", "4s")
+		check.Has(t, e.Error(), "initialize", "4s")
 		s.gone("helper")
 	})
 
 	t.Run("L9 exits with a usage text", func(t *testing.T) {
 		s := play(t, `stderr "usage: agent [--acp]\n"; exit 2`)
 		e := s.fails(t.Context(), client.KindExit, client.StepInitialize)
-		has(t, e.Error(), "exit status 2", "usage: agent [--acp]")
-		equal(t, "code", *e.Exit.Code, 2)
-		equal(t, "rung", e.Exit.Rung, client.RungExit)
+		check.Has(t, e.Error(), "exit status 2", "usage: agent [--acp]")
+		check.Equal(t, "code", *e.Exit.Code, 2)
+		check.Equal(t, "rung", e.Exit.Rung, client.RungExit)
 	})
 
 	t.Run("L10 echoes", func(t *testing.T) {
@@ -218,7 +219,7 @@ func TestFaults(t *testing.T) {
 			}
 			begin := time.Now()
 			e := s.fails(t.Context(), client.KindProtocol, client.StepInitialize)
-			has(t, e.Error(), "echoes our own frames", "no ACP agent")
+			check.Has(t, e.Error(), "echoes our own frames", "no ACP agent")
 			if took := time.Since(begin); took > hang {
 				t.Errorf("it took %v", took)
 			}
@@ -230,8 +231,8 @@ func TestFaults(t *testing.T) {
 		s := play(t, `on session/prompt; stderr "fatal\n"; wait 100ms; exit 9`)
 		answer, err := s.prompt(s.session(), "go")
 		e := s.asError(err, client.KindExit, client.StepPrompt)
-		has(t, e.Error(), "exit status 9", "fatal")
-		equal(t, "sent", answer.Sent, true)
+		check.Has(t, e.Error(), "exit status 9", "fatal")
+		check.Equal(t, "sent", answer.Sent, true)
 	})
 
 	t.Run("T8 200 KB on stderr before initialize", func(t *testing.T) {
@@ -240,7 +241,7 @@ func TestFaults(t *testing.T) {
 		a := s.start()
 		s.close(a, client.RungEOF, "exit status 0")
 		tail, truncated := a.Stderr()
-		equal(t, "truncated", truncated, true)
+		check.Equal(t, "truncated", truncated, true)
 		if len(tail) > 64<<10 || len(tail) == 0 {
 			t.Errorf("%d bytes are kept", len(tail))
 		}
@@ -251,8 +252,8 @@ func TestFaults(t *testing.T) {
 		s := play(t, "on session/prompt; text \"so far\"; stdout close; wait forever\non eof; wait forever")
 		s.opts.Graces = deafToEOF
 		_, err := s.prompt(s.session(), "go")
-		has(t, s.asError(err, client.KindTransport, client.StepPrompt).Error(), "closed its stdout", "lives on")
-		equal(t, "text", s.text(), "so far")
+		check.Has(t, s.asError(err, client.KindTransport, client.StepPrompt).Error(), "closed its stdout", "lives on")
+		check.Equal(t, "text", s.text(), "so far")
 		s.close(s.agent, client.RungTerm, "signal SIGTERM")
 	})
 
@@ -261,7 +262,7 @@ func TestFaults(t *testing.T) {
 		s := play(t, `on session/prompt; stdin close; text "answer"`)
 		s.opts.Graces = deafToEOF
 		s.completes(s.session(), "go", "end_turn")
-		equal(t, "text", s.text(), "answer")
+		check.Equal(t, "text", s.text(), "answer")
 	})
 
 	t.Run("O3 updates between turns", func(t *testing.T) {
@@ -272,13 +273,13 @@ func TestFaults(t *testing.T) {
 		s.completes(session, "go", "end_turn")
 		s.until("between", func() bool { return s.exists("between") })
 		s.completes(session, "go", "end_turn")
-		equal(t, "text", s.text(), "1 between 2")
+		check.Equal(t, "text", s.text(), "1 between 2")
 	})
 
 	t.Run("S7 wants a login", func(t *testing.T) {
 		s := play(t, `on session/new; reply error -32000 "Authentication required" {"authMethods":[{"id":"oauth","name":"Log in"},{"id":"key"}]}`)
 		e := s.fails(t.Context(), client.KindAuthRequired, client.StepNewSession)
-		has(t, e.Error(), "key, oauth", "log in")
+		check.Has(t, e.Error(), "key, oauth", "log in")
 	})
 
 	t.Run("S8 another version", func(t *testing.T) {
@@ -286,7 +287,7 @@ func TestFaults(t *testing.T) {
 			s := play(t, `on initialize; reply `+answer)
 			e := s.fails(t.Context(), client.KindVersion, client.StepInitialize)
 			version, _, _ := strings.Cut(strings.TrimPrefix(answer, `{"protocolVersion":`), "}")
-			has(t, e.Error(), strings.Replace(version, "{", "none", 1)+", this client speaks 1")
+			check.Has(t, e.Error(), strings.Replace(version, "{", "none", 1)+", this client speaks 1")
 		}
 	})
 
@@ -298,8 +299,8 @@ func TestFaults(t *testing.T) {
 			request fs/write_text_file {"sessionId":"$session","path":"$cwd/x","content":"x"}
 			append answers "$error"`)
 		s.completes(s.session(), "go", "end_turn")
-		equal(t, "refusals", strings.Count(s.file("answers"), "-32601"), 2)
-		equal(t, "written", s.exists("x"), false)
+		check.Equal(t, "refusals", strings.Count(s.file("answers"), "-32601"), 2)
+		check.Equal(t, "written", s.exists("x"), false)
 	})
 
 	faultsPlatform(t)

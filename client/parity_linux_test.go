@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/internal/ptrace"
 )
 
@@ -31,9 +32,9 @@ func parityPlatform(t *testing.T) {
 		session := s.session()
 		s.completes(session, "go", "end_turn")
 		checkDescriptors(t, s.file("fds"))
-		equal(t, "pid, group and session", s.file("ids"), fmt.Sprintf("%[1]d %[1]d %[1]d", s.agent.PID()))
-		equal(t, "directory and PWD", s.file("pwd"), s.dir+" "+s.dir)
-		has(t, s.file("tty"), "/dev/tty")
+		check.Equal(t, "pid, group and session", s.file("ids"), fmt.Sprintf("%[1]d %[1]d %[1]d", s.agent.PID()))
+		check.Equal(t, "directory and PWD", s.file("pwd"), s.dir+" "+s.dir)
+		check.Has(t, s.file("tty"), "/dev/tty")
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/internal/script"
 	"github.com/errand-acp/errand/permission"
 )
@@ -50,8 +51,8 @@ func parityPermission(t *testing.T) {
 				s := play(t, asks)
 				s.opts.Permission = p
 				s.completes(s.session(), "go", "end_turn")
-				equal(t, "text", s.text(), "cancelled")
-				equal(t, "done", s.exists("done"), false)
+				check.Equal(t, "text", s.text(), "cancelled")
+				check.Equal(t, "done", s.exists("done"), false)
 				r := s.permissions()[0]
 				if r.Decision != permission.Cancelled || r.OptionID != nil || strings.Contains(r.Rule, "canary") {
 					t.Errorf("record %+v", r)
@@ -74,7 +75,7 @@ func parityPermission(t *testing.T) {
 				return permission.Decision{OptionID: tt.choice, Rule: "mine"}
 			})
 			s.completes(s.session(), "go", "end_turn")
-			equal(t, "wire", s.wire(), "initialize session/new session/prompt "+tt.wire)
+			check.Equal(t, "wire", s.wire(), "initialize session/new session/prompt "+tt.wire)
 		}
 	})
 
@@ -83,11 +84,11 @@ func parityPermission(t *testing.T) {
 		s := play(t, asks)
 		s.opts.Permission = permission.Allow()
 		s.completes(s.session(), "go", "end_turn")
-		equal(t, "done", s.file("done"), "yes\n")
+		check.Equal(t, "done", s.file("done"), "yes\n")
 
 		s = play(t, asks)
 		s.completes(s.session(), "go", "end_turn")
-		equal(t, "done", s.exists("done"), false)
+		check.Equal(t, "done", s.exists("done"), false)
 	})
 
 	t.Run("C6 a reject is a normal end", func(t *testing.T) {
@@ -95,8 +96,8 @@ func parityPermission(t *testing.T) {
 		s := play(t, asks)
 		session := s.session()
 		s.completes(session, "go", "end_turn")
-		equal(t, "text", s.text(), "did not")
-		equal(t, "wire", s.wire(), "initialize session/new session/prompt selected:no")
+		check.Equal(t, "text", s.text(), "did not")
+		check.Equal(t, "wire", s.wire(), "initialize session/new session/prompt selected:no")
 		s.close(s.agent, client.RungEOF, "exit status 0")
 	})
 
@@ -110,21 +111,21 @@ func parityPermission(t *testing.T) {
 		})
 		s.completes(s.session(), "go", "end_turn")
 		r := <-asked
-		equal(t, "session", r.SessionID, "session-1")
-		equal(t, "directory", r.Dir, s.dir)
-		equal(t, "call", string(r.ToolCall.ToolCallId), "call-1")
-		equal(t, "input", fmt.Sprint(r.ToolCall.RawInput), "map[n:[1 2] path:hello.txt]")
+		check.Equal(t, "session", r.SessionID, "session-1")
+		check.Equal(t, "directory", r.Dir, s.dir)
+		check.Equal(t, "call", string(r.ToolCall.ToolCallId), "call-1")
+		check.Equal(t, "input", fmt.Sprint(r.ToolCall.RawInput), "map[n:[1 2] path:hello.txt]")
 
 		rec := s.permissions()[0]
-		equal(t, "recorded session", rec.SessionID, "session-1")
-		equal(t, "recorded call", rec.ToolCallID, "call-1")
-		equal(t, "recorded kind", *rec.Kind, "edit")
-		equal(t, "recorded title", *rec.Title, "Write hello.txt")
-		equal(t, "recorded input", fmt.Sprint(rec.RawInput), "map[n:[1 2] path:hello.txt]")
-		equal(t, "recorded options", fmt.Sprint(rec.Options), "[{always allow_always} {yes allow_once} {no reject_once}]")
-		equal(t, "recorded choice", *rec.OptionID, "yes")
-		equal(t, "recorded decision", rec.Decision, permission.Allowed)
-		equal(t, "recorded rule", rec.Rule, "allow")
+		check.Equal(t, "recorded session", rec.SessionID, "session-1")
+		check.Equal(t, "recorded call", rec.ToolCallID, "call-1")
+		check.Equal(t, "recorded kind", *rec.Kind, "edit")
+		check.Equal(t, "recorded title", *rec.Title, "Write hello.txt")
+		check.Equal(t, "recorded input", fmt.Sprint(rec.RawInput), "map[n:[1 2] path:hello.txt]")
+		check.Equal(t, "recorded options", fmt.Sprint(rec.Options), "[{always allow_always} {yes allow_once} {no reject_once}]")
+		check.Equal(t, "recorded choice", *rec.OptionID, "yes")
+		check.Equal(t, "recorded decision", rec.Decision, permission.Allowed)
+		check.Equal(t, "recorded rule", rec.Rule, "allow")
 	})
 
 	t.Run("C9 an approval is bound to its call", func(t *testing.T) {
@@ -149,8 +150,8 @@ func parityPermission(t *testing.T) {
 			return permission.Decision{OptionID: "no", Rule: "rest"}
 		})
 		s.completes(s.session(), "go", "end_turn")
-		equal(t, "answers", s.file("got"), "selected yes\nselected no\nselected no\nselected yes\n")
-		equal(t, "records", len(s.permissions()), 4)
+		check.Equal(t, "answers", s.file("got"), "selected yes\nselected no\nselected no\nselected yes\n")
+		check.Equal(t, "records", len(s.permissions()), 4)
 	})
 
 	t.Run("C10 each answer goes to its own", func(t *testing.T) {
@@ -200,7 +201,7 @@ func parityPermission(t *testing.T) {
 		for file, want := range map[string]string{"got-session-1": "a a-yes\nb b-no\n", "got-session-2": "a a-no\nb b-yes\n"} {
 			lines := strings.Split(strings.TrimSpace(s.file(file)), "\n")
 			slices.Sort(lines)
-			equal(t, file, strings.Join(lines, "\n")+"\n", want)
+			check.Equal(t, file, strings.Join(lines, "\n")+"\n", want)
 		}
 	})
 }
@@ -264,9 +265,9 @@ func parityHandlers(t *testing.T) {
 	for i, want := range [][]string{
 		{"-32603"}, {"-32603"}, {"17", "read-only", `"disk":"full"`}, {"-32601"}, {`"it":"works"`}, {"-32601"},
 	} {
-		has(t, lines[i], want...)
+		check.Has(t, lines[i], want...)
 	}
-	lacks(t, said.String(), "canary", "id_rsa")
+	check.Lacks(t, said.String(), "canary", "id_rsa")
 }
 
 // inProcess connects a Conn, over pipes of this process, with an agent that follows the

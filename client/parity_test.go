@@ -15,6 +15,7 @@ import (
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/permission"
 )
 
@@ -49,9 +50,9 @@ func parityStart(t *testing.T) {
 					a.Close()
 				}
 				e := s.asError(err, client.KindStartupTimeout, tt.step)
-				has(t, e.Error(), "no answer to "+string(tt.step), tt.timeout.String())
+				check.Has(t, e.Error(), "no answer to "+string(tt.step), tt.timeout.String())
 				if tt.step == client.StepNewSession {
-					has(t, e.Error(), "waiting for a login")
+					check.Has(t, e.Error(), "waiting for a login")
 					s.gone("pid")
 				}
 			})
@@ -69,8 +70,8 @@ func parityStart(t *testing.T) {
 			s := play(t, `on initialize; write pid "$pid"; reply `+answer)
 			_, err := client.Start(t.Context(), s.command, &s.opts)
 			e := s.asError(err, client.KindVersion, client.StepInitialize)
-			has(t, e.Error(), says, "speaks 1")
-			equal(t, "wire", s.wire(), "initialize")
+			check.Has(t, e.Error(), says, "speaks 1")
+			check.Equal(t, "wire", s.wire(), "initialize")
 			s.gone("pid")
 		}
 	})
@@ -112,9 +113,9 @@ func parityStart(t *testing.T) {
 					a.Close()
 				}
 				e := s.asError(err, tt.kind, tt.step)
-				has(t, e.Error(), tt.says...)
+				check.Has(t, e.Error(), tt.says...)
 				if tt.kind == client.KindAuthRequired {
-					has(t, e.Error(), "log in with the agent's own program")
+					check.Has(t, e.Error(), "log in with the agent's own program")
 				}
 				if e.Code == nil {
 					t.Error("the code is missing")
@@ -128,11 +129,11 @@ func parityStart(t *testing.T) {
 		s := play(t, `on session/new; noise "loading…"; stderr "one\nfatal: no key\n"; exit 3`)
 		_, err := s.start().NewSession(t.Context(), nil)
 		e := s.asError(err, client.KindExit, client.StepNewSession)
-		has(t, e.Error(), "session/new", "exit status 3", `"fatal: no key"`, `"loading…"`, "ERRAND_TEST_TOKEN")
-		lacks(t, e.Error(), "canary", "one")
-		equal(t, "exit", e.Exit.String(), "exit status 3")
-		equal(t, "stderr", e.StderrTail, "one\nfatal: no key\n")
-		equal(t, "noise", fmt.Sprint(e.Noise), "{1 [loading…]}")
+		check.Has(t, e.Error(), "session/new", "exit status 3", `"fatal: no key"`, `"loading…"`, "ERRAND_TEST_TOKEN")
+		check.Lacks(t, e.Error(), "canary", "one")
+		check.Equal(t, "exit", e.Exit.String(), "exit status 3")
+		check.Equal(t, "stderr", e.StderrTail, "one\nfatal: no key\n")
+		check.Equal(t, "noise", fmt.Sprint(e.Noise), "{1 [loading…]}")
 		if !slices.Contains(e.WithheldEnv, "ERRAND_TEST_TOKEN") {
 			t.Errorf("withheld %q", e.WithheldEnv)
 		}
@@ -143,18 +144,18 @@ func parityStart(t *testing.T) {
 		s := play(t, `on session/new; fail -32602 "mcpServers are not supported"`)
 		s.command.Dir = "a/b"
 		_, err := client.Start(t.Context(), s.command, &s.opts)
-		has(t, s.asError(err, client.KindConfig, client.StepConfig).Message, `"a/b"`, "not absolute")
+		check.Has(t, s.asError(err, client.KindConfig, client.StepConfig).Message, `"a/b"`, "not absolute")
 		s.notSpawned()
 
 		s.command.Dir = s.dir
 		a := s.start()
 		_, err = a.NewSession(t.Context(), &client.SessionOptions{Dir: "a/b"})
-		has(t, s.asError(err, client.KindConfig, client.StepConfig).Message, `"a/b"`, "not absolute")
-		equal(t, "wire", s.wire(), "initialize")
+		check.Has(t, s.asError(err, client.KindConfig, client.StepConfig).Message, `"a/b"`, "not absolute")
+		check.Equal(t, "wire", s.wire(), "initialize")
 
 		_, err = a.NewSession(t.Context(), nil)
-		has(t, s.asError(err, client.KindAgent, client.StepNewSession).Error(), "mcpServers are not supported")
-		equal(t, "params", s.params("session/new"), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, s.dir))
+		check.Has(t, s.asError(err, client.KindAgent, client.StepNewSession).Error(), "mcpServers are not supported")
+		check.Equal(t, "params", s.params("session/new"), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, s.dir))
 	})
 
 	t.Run("B9 an explicit command", func(t *testing.T) {
@@ -166,7 +167,7 @@ func parityStart(t *testing.T) {
 		s.command.Path = "sh"
 		s.command.Args = append([]string{"-c", `exec "$0" "$1" "$2" "$3"`, play(t, "").command.Path}, s.command.Args...)
 		a := s.start()
-		equal(t, "command", strings.Join(a.Command(), "|"), strings.Join(append([]string{"sh"}, s.command.Args...), "|"))
+		check.Equal(t, "command", strings.Join(a.Command(), "|"), strings.Join(append([]string{"sh"}, s.command.Args...), "|"))
 		if !filepath.IsAbs(a.Path()) || filepath.Base(a.Path()) != "sh" {
 			t.Errorf("path %q, want where sh is", a.Path())
 		}
@@ -188,10 +189,10 @@ func parityEnd(t *testing.T) {
 		session := s.session()
 		answer, err := s.prompt(session, "go")
 		e := s.asError(err, client.KindExit, client.StepPrompt)
-		equal(t, "exit", e.Exit.String(), "signal SIGKILL")
-		has(t, e.Error(), "SIGKILL")
-		equal(t, "answer", string(answer.Raw), "")
-		equal(t, "text", s.text(), "so far")
+		check.Equal(t, "exit", e.Exit.String(), "signal SIGKILL")
+		check.Has(t, e.Error(), "SIGKILL")
+		check.Equal(t, "answer", string(answer.Raw), "")
+		check.Equal(t, "text", s.text(), "so far")
 	})
 
 	t.Run("A40 close without a cancel", func(t *testing.T) {
@@ -207,10 +208,10 @@ func parityEnd(t *testing.T) {
 		s.close(s.agent, client.RungEOF, "exit status 0")
 		answer, err := s.await(turn)
 		s.ended(answer, err, "cancelled")
-		equal(t, "cancelled", answer.Cancelled, true)
-		equal(t, "text", s.text(), "before and after")
-		equal(t, "wire", s.wire(), "initialize session/new session/prompt session/cancel")
-		equal(t, "params", s.params("session/cancel"), `{"sessionId":"session-1"}`)
+		check.Equal(t, "cancelled", answer.Cancelled, true)
+		check.Equal(t, "text", s.text(), "before and after")
+		check.Equal(t, "wire", s.wire(), "initialize session/new session/prompt session/cancel")
+		check.Equal(t, "params", s.params("session/cancel"), `{"sessionId":"session-1"}`)
 	})
 
 	t.Run("A54 a torn pipe", func(t *testing.T) {
@@ -227,7 +228,7 @@ func parityEnd(t *testing.T) {
 			// Written until the pipe is full: that stdin is closed shows for certain.
 			answer, err := s.prompt(session, "a long prompt "+strings.Repeat("x", 1<<20))
 			s.asError(err, client.KindTransport, client.StepPrompt)
-			equal(t, "answer", string(answer.Raw), "")
+			check.Equal(t, "answer", string(answer.Raw), "")
 			s.close(s.agent, client.RungTerm, "signal SIGTERM")
 		})
 		t.Run("an answer already sent", func(t *testing.T) {
@@ -239,7 +240,7 @@ func parityEnd(t *testing.T) {
 				wait forever`)
 			s.opts.Graces = deafToEOF
 			s.completes(s.session(), "go", "end_turn")
-			equal(t, "text", s.text(), "the answer")
+			check.Equal(t, "text", s.text(), "the answer")
 		})
 		t.Run("at the cancel", func(t *testing.T) {
 			t.Parallel()
@@ -254,7 +255,7 @@ func parityEnd(t *testing.T) {
 			s.says("so far")
 			session.Cancel()
 			answer, err := s.await(turn)
-			equal(t, "cancelled", answer.Cancelled, true)
+			check.Equal(t, "cancelled", answer.Cancelled, true)
 			if err == nil {
 				t.Error("no error without an answer")
 			}
@@ -301,7 +302,7 @@ func parityEnd(t *testing.T) {
 		if took := time.Since(begin); took < s.opts.Graces.EOF+s.opts.Graces.Term {
 			t.Errorf("it took %v, less than its graces", took)
 		}
-		equal(t, "rungs", s.file("rungs"), "cancel\nclose of session-1\neof\nterm\n")
+		check.Equal(t, "rungs", s.file("rungs"), "cancel\nclose of session-1\neof\nterm\n")
 		answer, err := s.await(turn)
 		s.ended(answer, err, "cancelled")
 	})
@@ -315,9 +316,9 @@ func parityEnd(t *testing.T) {
 		a := s.agent
 		r := s.close(a, client.RungEOF, "exit status 0")
 		tail, truncated := a.Stderr()
-		equal(t, "stderr", tail, "ready\nbye\n")
-		equal(t, "truncated", truncated, false)
-		equal(t, "leftover", len(r.Leftover), 0)
+		check.Equal(t, "stderr", tail, "ready\nbye\n")
+		check.Equal(t, "truncated", truncated, false)
+		check.Equal(t, "leftover", len(r.Leftover), 0)
 	})
 }
 
@@ -335,12 +336,12 @@ func parityProtocol(t *testing.T) {
 		s.completes(session, "go", "end_turn")
 		a := s.agent
 		s.close(a, client.RungEOF, "exit status 0")
-		equal(t, "text", s.text(), "ab")
+		check.Equal(t, "text", s.text(), "ab")
 		noise := a.Noise()
-		equal(t, "lines", noise.Lines, int64(4))
-		has(t, noise.First[0], "npm WARN old")
-		has(t, noise.First[1], "token", "loaded")
-		lacks(t, strings.Join(noise.First, "\n"), "canary")
+		check.Equal(t, "lines", noise.Lines, int64(4))
+		check.Has(t, noise.First[0], "npm WARN old")
+		check.Has(t, noise.First[1], "token", "loaded")
+		check.Lacks(t, strings.Join(noise.First, "\n"), "canary")
 	})
 
 	t.Run("A46 requests for what was not advertised", func(t *testing.T) {
@@ -358,9 +359,9 @@ func parityProtocol(t *testing.T) {
 			append answers "$error"`)
 		s.completes(s.session(), "go", "end_turn")
 		for line := range strings.Lines(s.file("answers")) {
-			has(t, line, "-32601")
+			check.Has(t, line, "-32601")
 		}
-		equal(t, "answers", strings.Count(s.file("answers"), "\n"), 5)
+		check.Equal(t, "answers", strings.Count(s.file("answers"), "\n"), 5)
 	})
 
 	t.Run("A47 the wait after SIGKILL is bounded", func(t *testing.T) {
@@ -376,16 +377,16 @@ func parityProtocol(t *testing.T) {
 		session := s.session()
 		s.completes(session, "two\nlines\r\nand \u2028 more", "end_turn")
 		s.close(s.agent, client.RungEOF, "exit status 0")
-		equal(t, "text", s.text(), "two\nlines\r\nand \u2028 more")
+		check.Equal(t, "text", s.text(), "two\nlines\r\nand \u2028 more")
 		for _, f := range s.frames() { // one line each, or they would not parse
 			if f.Method == "" && f.ID == nil {
 				t.Errorf("the agent read %+v", f)
 			}
 		}
 		raw := strings.Split(strings.TrimSuffix(s.file(s.log), "\n"), "\n")
-		equal(t, "lines", len(raw), 3)
+		check.Equal(t, "lines", len(raw), 3)
 		for _, line := range raw {
-			has(t, line, `"jsonrpc":"2.0"`)
+			check.Has(t, line, `"jsonrpc":"2.0"`)
 		}
 	})
 
@@ -413,9 +414,9 @@ func parityProtocol(t *testing.T) {
 		session.Cancel()
 		answer, err := s.await(turn)
 		s.ended(answer, err, "cancelled")
-		equal(t, "method", s.file("method"), "key")
-		equal(t, "wire", s.wire(), "initialize authenticate session/new session/prompt selected:no session/cancel")
-		equal(t, "initialize", s.params("initialize"), fmt.Sprintf(
+		check.Equal(t, "method", s.file("method"), "key")
+		check.Equal(t, "wire", s.wire(), "initialize authenticate session/new session/prompt selected:no session/cancel")
+		check.Equal(t, "initialize", s.params("initialize"), fmt.Sprintf(
 			`{"clientCapabilities":{"auth":{},"fs":{}},"clientInfo":{"name":"errand","version":%q},"protocolVersion":1}`, client.Self().Version))
 	})
 
@@ -426,12 +427,12 @@ func parityProtocol(t *testing.T) {
 			text "$prompt. "`)
 		a := s.start()
 		one, two := s.newSession(a, ""), s.newSession(a, "")
-		equal(t, "first", string(one.ID()), "session-1")
-		equal(t, "second", string(two.ID()), "session-2")
+		check.Equal(t, "first", string(one.ID()), "session-1")
+		check.Equal(t, "second", string(two.ID()), "session-2")
 		s.completes(two, "b", "end_turn")
 		s.completes(one, "a", "end_turn")
 		s.completes(two, "c", "end_turn")
-		equal(t, "text", s.text(), "session-2 b. session-1 a. session-2 c. ")
+		check.Equal(t, "text", s.text(), "session-2 b. session-1 a. session-2 c. ")
 	})
 
 	t.Run("B6 a low-level client beside the agent", func(t *testing.T) {
@@ -451,7 +452,7 @@ func parityProtocol(t *testing.T) {
 		if err != nil || r.StopReason != acp.StopReasonEndTurn {
 			t.Errorf("%v, %v", r, err)
 		}
-		equal(t, "text", s.text(), "by hand")
+		check.Equal(t, "text", s.text(), "by hand")
 	})
 
 	t.Run("B7 typed errors", func(t *testing.T) {
@@ -461,15 +462,15 @@ func parityProtocol(t *testing.T) {
 			s := play(t, `on session/prompt; text "so far"; fail -32603 "no luck" {"why":[1,2]}`)
 			answer, err := s.prompt(s.session(), "go")
 			e := s.asError(err, client.KindAgent, client.StepPrompt)
-			equal(t, "code", *e.Code, -32603)
-			equal(t, "data", string(e.Data), `{"why":[1,2]}`)
-			has(t, e.Error(), "-32603", "no luck")
+			check.Equal(t, "code", *e.Code, -32603)
+			check.Equal(t, "data", string(e.Data), `{"why":[1,2]}`)
+			check.Has(t, e.Error(), "-32603", "no luck")
 			var re *acp.RequestError
 			if !errors.As(err, &re) || re.Code != -32603 || re.Message != "no luck" {
 				t.Errorf("the cause is %v", re)
 			}
-			equal(t, "sent", answer.Sent, true)
-			equal(t, "text", s.text(), "so far")
+			check.Equal(t, "sent", answer.Sent, true)
+			check.Equal(t, "text", s.text(), "so far")
 		})
 		t.Run("a timeout", func(t *testing.T) {
 			t.Parallel()
@@ -482,9 +483,9 @@ func parityProtocol(t *testing.T) {
 			close(ctx.done)
 			answer, err := s.await(turn)
 			e := s.asError(err, client.KindTimeout, client.StepPrompt)
-			has(t, e.Error(), "no answer to session/prompt within the caller's deadline", "nor after session/cancel")
-			equal(t, "is DeadlineExceeded", errors.Is(err, context.DeadlineExceeded), true)
-			equal(t, "cancelled", answer.Cancelled, true)
+			check.Has(t, e.Error(), "no answer to session/prompt within the caller's deadline", "nor after session/cancel")
+			check.Equal(t, "is DeadlineExceeded", errors.Is(err, context.DeadlineExceeded), true)
+			check.Equal(t, "cancelled", answer.Cancelled, true)
 		})
 		t.Run("a protocol violation", func(t *testing.T) {
 			t.Parallel()
@@ -497,14 +498,14 @@ func parityProtocol(t *testing.T) {
 			s := play(t, `on session/prompt; text "so far"; stderr "fatal: out of cheese\n"; exit 3`)
 			answer, err := s.prompt(s.session(), "go")
 			e := s.asError(err, client.KindExit, client.StepPrompt)
-			equal(t, "exit", *e.Exit.Code, 3)
-			equal(t, "rung", e.Exit.Rung, client.RungExit)
-			equal(t, "stderr", e.StderrTail, "fatal: out of cheese\n")
-			has(t, e.Error(), "exit status 3", "out of cheese")
-			equal(t, "answer", string(answer.Raw), "")
-			equal(t, "text", s.text(), "so far")
+			check.Equal(t, "exit", *e.Exit.Code, 3)
+			check.Equal(t, "rung", e.Exit.Rung, client.RungExit)
+			check.Equal(t, "stderr", e.StderrTail, "fatal: out of cheese\n")
+			check.Has(t, e.Error(), "exit status 3", "out of cheese")
+			check.Equal(t, "answer", string(answer.Raw), "")
+			check.Equal(t, "text", s.text(), "so far")
 			var closed *client.ClosedError
-			equal(t, "wraps a *ClosedError", errors.As(err, &closed), true)
+			check.Equal(t, "wraps a *ClosedError", errors.As(err, &closed), true)
 		})
 	})
 
@@ -525,7 +526,7 @@ func parityProtocol(t *testing.T) {
 			t.Error(err)
 		}
 		raw, err := a.Conn().CallExtension(t.Context(), "_vendor/ask", json.RawMessage(`{"q":"y"}`))
-		equal(t, "extension", string(raw), `{"got":"y"}`)
+		check.Equal(t, "extension", string(raw), `{"got":"y"}`)
 		if err != nil {
 			t.Error(err)
 		}
@@ -534,7 +535,7 @@ func parityProtocol(t *testing.T) {
 		}
 		s.completes(s.newSession(a, ""), "go", "end_turn")
 		s.until("told", func() bool { return s.exists("told") && strings.Count(s.file("told"), "\n") == 2 })
-		has(t, s.file("answers"), "-32601") // an agent's question by name is for who uses Conn alone
+		check.Has(t, s.file("answers"), "-32601") // an agent's question by name is for who uses Conn alone
 
 		// A missing method keeps its code too.
 		err = a.Conn().Call(t.Context(), "_vendor/none", nil, nil)
@@ -568,8 +569,8 @@ func parityProtocol(t *testing.T) {
 			t.Skip(err)
 		}
 		one, two := s.newSession(a, ""), s.newSession(a, link)
-		equal(t, "first directory", one.Dir(), s.dir)
-		equal(t, "second directory", two.Dir(), other)
+		check.Equal(t, "first directory", one.Dir(), s.dir)
+		check.Equal(t, "second directory", two.Dir(), other)
 		first, second := s.ask(t.Context(), one, "first"), s.ask(t.Context(), two, "second")
 		s.says("one ")
 		s.says("two ")
@@ -581,10 +582,10 @@ func parityProtocol(t *testing.T) {
 		}
 		answer, err = s.await(second)
 		s.ended(answer, err, "end_turn")
-		equal(t, "cancelled", answer.Cancelled, false)
-		has(t, s.text(), "done")
-		equal(t, "params", s.params("session/cancel"), `{"sessionId":"session-1"}`)
-		equal(t, "files", s.exists("here") && s.exists(filepath.Join(other, "here")), true)
+		check.Equal(t, "cancelled", answer.Cancelled, false)
+		check.Has(t, s.text(), "done")
+		check.Equal(t, "params", s.params("session/cancel"), `{"sessionId":"session-1"}`)
+		check.Equal(t, "files", s.exists("here") && s.exists(filepath.Join(other, "here")), true)
 	})
 
 	t.Run("C1 a handshake", func(t *testing.T) {
@@ -592,17 +593,17 @@ func parityProtocol(t *testing.T) {
 		s := play(t, "")
 		a := s.start()
 		session := s.newSession(a, "")
-		equal(t, "agent", a.Info().Name+" "+a.Info().Version, "scripted-agent 1")
-		equal(t, "session", string(session.ID()), "session-1")
-		equal(t, "raw", string(session.Raw()), `{"sessionId":"session-1"}`)
-		equal(t, "wire", s.wire(), "initialize session/new")
+		check.Equal(t, "agent", a.Info().Name+" "+a.Info().Version, "scripted-agent 1")
+		check.Equal(t, "session", string(session.ID()), "session-1")
+		check.Equal(t, "raw", string(session.Raw()), `{"sessionId":"session-1"}`)
+		check.Equal(t, "wire", s.wire(), "initialize session/new")
 	})
 
 	t.Run("C2 the prompt's text", func(t *testing.T) {
 		t.Parallel()
 		s := play(t, `on session/prompt; text "you said: $prompt"`)
 		s.completes(s.session(), "häagen ✓", "end_turn")
-		equal(t, "text", s.text(), "you said: häagen ✓")
+		check.Equal(t, "text", s.text(), "you said: häagen ✓")
 	})
 
 	t.Run("C3 cancel of a slow turn", func(t *testing.T) {
@@ -615,8 +616,8 @@ func parityProtocol(t *testing.T) {
 		cancel()
 		answer, err := s.await(turn)
 		s.ended(answer, err, "cancelled")
-		equal(t, "cancelled", answer.Cancelled, true)
-		equal(t, "wire", s.wire(), "initialize session/new session/prompt session/cancel")
+		check.Equal(t, "cancelled", answer.Cancelled, true)
+		check.Equal(t, "wire", s.wire(), "initialize session/new session/prompt session/cancel")
 	})
 
 	t.Run("C21 a cancelled turn does not end the session", func(t *testing.T) {
@@ -630,8 +631,8 @@ func parityProtocol(t *testing.T) {
 		answer, err := s.await(turn)
 		s.ended(answer, err, "cancelled")
 		answer = s.completes(session, "go on", "end_turn")
-		equal(t, "cancelled", answer.Cancelled, false)
-		equal(t, "text", s.text(), "one two")
+		check.Equal(t, "cancelled", answer.Cancelled, false)
+		check.Equal(t, "text", s.text(), "one two")
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/permission"
 )
 
@@ -55,8 +56,8 @@ func TestRecordIsTheAnswer(t *testing.T) {
 		receive(t, decided)
 		s.close(s.agent, client.RungEOF, "exit status 0")
 		checkRecords(s, "call-1 cancelled - (turn cancelled)")
-		equal(t, "wire", s.wire(), "initialize session/new session/prompt session/cancel cancelled")
-		equal(t, "done", s.exists("done"), false)
+		check.Equal(t, "wire", s.wire(), "initialize session/new session/prompt session/cancel cancelled")
+		check.Equal(t, "done", s.exists("done"), false)
 	})
 
 	t.Run("a policy that does not hear of the cancel", func(t *testing.T) {
@@ -101,8 +102,8 @@ func TestRecordIsTheAnswer(t *testing.T) {
 		answer, err := s.await(turn)
 		s.ended(answer, err, "cancelled")
 		checkRecords(s, "late cancelled - (turn cancelled)", "later cancelled - (turn cancelled)")
-		equal(t, "session", s.permissions()[1].SessionID, "its-own")
-		equal(t, "options", fmt.Sprint(s.permissions()[0].Options), "[{yes allow_once}]")
+		check.Equal(t, "session", s.permissions()[1].SessionID, "its-own")
+		check.Equal(t, "options", fmt.Sprint(s.permissions()[0].Options), "[{yes allow_once}]")
 	})
 
 	t.Run("withdrawn by the agent", func(t *testing.T) {
@@ -125,7 +126,7 @@ func TestRecordIsTheAnswer(t *testing.T) {
 		s.touch("asked")
 		answer, err := s.await(turn)
 		s.ended(answer, err, "end_turn")
-		equal(t, "text", s.text(), "cancelled")
+		check.Equal(t, "text", s.text(), "cancelled")
 		checkRecords(s, "c cancelled - (withdrawn by the agent)")
 	})
 
@@ -159,7 +160,7 @@ func TestRecordIsTheAnswer(t *testing.T) {
 			text "$outcome"`)
 		s.opts.MaxMessageBytes = 1 << 16
 		s.completes(s.session(), "go", "end_turn")
-		equal(t, "text", s.text(), "cancelled")
+		check.Equal(t, "text", s.text(), "cancelled")
 		checkRecords(s, " cancelled - (request too large)")
 	})
 
@@ -173,7 +174,7 @@ func TestRecordIsTheAnswer(t *testing.T) {
 			append got "$outcome"`)
 		s.opts.Permission = permission.Allow()
 		s.completes(s.session(), "go", "end_turn")
-		equal(t, "answers", s.file("got"), "cancelled\ncancelled\ncancelled\n")
+		check.Equal(t, "answers", s.file("got"), "cancelled\ncancelled\ncancelled\n")
 		checkRecords(s, "7 cancelled - (allow: no allow option)", " cancelled - (allow: no allow option)", " cancelled - (allow: no allow option)")
 	})
 }
@@ -225,7 +226,7 @@ func TestPermissionsInOrder(t *testing.T) {
 	if diff := cmp.Diff(append(want, "end"), got); diff != "" {
 		t.Errorf("callbacks (-want +got):\n%s", diff)
 	}
-	equal(t, "observed", len(s.permissions()), 50)
+	check.Equal(t, "observed", len(s.permissions()), 50)
 }
 
 // A callback that never returns holds up neither a cancel nor the record.
@@ -271,10 +272,10 @@ func TestPermissionCallbacksPanic(t *testing.T) {
 	session := s.session()
 	s.completes(session, "go", "end_turn")
 	s.completes(session, "again", "end_turn")
-	equal(t, "done", s.file("done"), "yes\nyes\n")
+	check.Equal(t, "done", s.file("done"), "yes\nyes\n")
 	s.close(s.agent, client.RungEOF, "exit status 0")
-	equal(t, "told", told, 2)
-	equal(t, "panics", s.agent.Conn().Stats().Panics, int64(4))
+	check.Equal(t, "told", told, 2)
+	check.Equal(t, "panics", s.agent.Conn().Stats().Panics, int64(4))
 }
 
 // What the agent wrote into a request is redacted in its record, and only there.
@@ -294,11 +295,11 @@ func TestRecordIsRedacted(t *testing.T) {
 	s.completes(s.session(), "go", "end_turn")
 	r := s.permissions()[0]
 	all := *r.Title + fmt.Sprint(r.RawInput)
-	lacks(t, all, canary, "98765432123")
-	has(t, *r.Title, "curl -H 'Authorization: ")
-	has(t, fmt.Sprint(r.RawInput), "1 true <nil>", "https://x/?key=", "&n=12345678901")
+	check.Lacks(t, all, canary, "98765432123")
+	check.Has(t, *r.Title, "curl -H 'Authorization: ")
+	check.Has(t, fmt.Sprint(r.RawInput), "1 true <nil>", "https://x/?key=", "&n=12345678901")
 	// The policy decides on what was really asked.
-	has(t, fmt.Sprint(receive(t, asked)), canary)
+	check.Has(t, fmt.Sprint(receive(t, asked)), canary)
 }
 
 // Requests of sessions that are not ours are decided and recorded under their own id.
@@ -310,8 +311,8 @@ func TestForeignSession(t *testing.T) {
 		return permission.Decision{OptionID: "yes", Rule: "mine"}
 	})
 	s.completes(s.session(), "go", "end_turn")
-	equal(t, "text", s.text(), "did it")
-	equal(t, "session", s.permissions()[0].SessionID, "nested")
+	check.Equal(t, "text", s.text(), "did it")
+	check.Equal(t, "session", s.permissions()[0].SessionID, "nested")
 	if !slices.Equal(dirs, []string{""}) {
 		t.Errorf("directories %q, want none of ours", dirs)
 	}

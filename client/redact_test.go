@@ -10,6 +10,7 @@ import (
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/envscrub"
+	"github.com/errand-acp/errand/internal/check"
 )
 
 // canary is a secret of this process; no name or rule but its variable's makes it one.
@@ -40,7 +41,7 @@ func TestRedaction(t *testing.T) {
 	quoted := strings.Trim(fmt.Sprintf("%q", canary), `"`)
 	shows := func(t *testing.T, what, text string) {
 		t.Helper()
-		lacks(t, what+": "+text, canary, quoted, "canary", "456789")
+		check.Lacks(t, what+": "+text, canary, quoted, "canary", "456789")
 	}
 
 	t.Run("stderr, in pieces", func(t *testing.T) {
@@ -61,8 +62,8 @@ func TestRedaction(t *testing.T) {
 		tail, _ := s.agent.Stderr()
 		shows(t, "tail", strings.Replace(tail, "cana\n", "", 1)) // the beginning of none
 		shows(t, "writer", strings.Replace(writer.String(), "cana\n", "", 1))
-		has(t, tail, "one ", " two\n", " three cana\n")
-		equal(t, "writer", writer.String(), tail)
+		check.Has(t, tail, "one ", " two\n", " three cana\n")
+		check.Equal(t, "writer", writer.String(), tail)
 	})
 
 	t.Run("a tail that is cut", func(t *testing.T) {
@@ -75,7 +76,7 @@ func TestRedaction(t *testing.T) {
 		s.close(a, client.RungEOF, "exit status 0")
 		tail, truncated := a.Stderr()
 		shows(t, "tail", tail)
-		equal(t, "truncated", truncated, true)
+		check.Equal(t, "truncated", truncated, true)
 	})
 
 	t.Run("noise", func(t *testing.T) {
@@ -87,7 +88,7 @@ func TestRedaction(t *testing.T) {
 		}
 		s := play(t, src.String())
 		noise := s.start().Noise()
-		equal(t, "kept", len(noise.First), len(lengths))
+		check.Equal(t, "kept", len(noise.First), len(lengths))
 		for _, line := range noise.First {
 			shows(t, "noise", line)
 		}
@@ -150,7 +151,7 @@ func TestRedaction(t *testing.T) {
 		_, err := client.Start(t.Context(), s.command, &s.opts)
 		e := s.asError(err, client.KindExit, client.StepInitialize)
 		shows(t, "command", strings.Join(e.Command, " "))
-		has(t, strings.Join(e.Command, " "), "--token=")
+		check.Has(t, strings.Join(e.Command, " "), "--token=")
 
 		s.command.Path = "/no/" + canary
 		_, err = client.Start(t.Context(), s.command, &s.opts)
@@ -173,11 +174,11 @@ func TestRedactionOfExplicitValues(t *testing.T) {
 	s.command.Env = append(s.command.Env, "X_API_KEY=key-0123456789", "REGION=eu-central-1", "DB_URL=postgres://me:hunter2hunter2@db/x", "X_PASSWORD=short")
 	s.completes(s.session(), "go", "end_turn")
 	s.close(s.agent, client.RungEOF, "exit status 0")
-	equal(t, "the agent's", s.file("env"), "key-0123456789")
-	equal(t, "text", s.text(), "key-0123456789 eu-central-1")
+	check.Equal(t, "the agent's", s.file("env"), "key-0123456789")
+	check.Equal(t, "text", s.text(), "key-0123456789 eu-central-1")
 	tail, _ := s.agent.Stderr()
-	lacks(t, tail, "key-0123456789", "hunter2hunter2")
-	has(t, tail, "eu-central-1", "short") // below 8 bytes more would be hidden than the secret
+	check.Lacks(t, tail, "key-0123456789", "hunter2hunter2")
+	check.Has(t, tail, "eu-central-1", "short") // below 8 bytes more would be hidden than the secret
 }
 
 // What the caller lets through by name is a secret still.
@@ -188,8 +189,8 @@ func TestRedactionOfWhatPasses(t *testing.T) {
 		s.command.Inherit = inherit
 		s.completes(s.session(), "go", "end_turn")
 		s.close(s.agent, client.RungEOF, "exit status 0")
-		equal(t, "the agent's", s.file("env"), canary)
+		check.Equal(t, "the agent's", s.file("env"), canary)
 		tail, _ := s.agent.Stderr()
-		lacks(t, tail, canary)
+		check.Lacks(t, tail, canary)
 	}
 }

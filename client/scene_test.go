@@ -364,33 +364,6 @@ func (s *scene) gone(name string) {
 	}
 }
 
-func equal[T comparable](t testing.TB, what string, got, want T) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s: got %#v, want %#v", what, got, want)
-	}
-}
-
-// has checks that text mentions each of the words.
-func has(t testing.TB, text string, words ...string) {
-	t.Helper()
-	for _, word := range words {
-		if !strings.Contains(text, word) {
-			t.Errorf("%q does not mention %q", text, word)
-		}
-	}
-}
-
-// lacks checks that text mentions none of the words.
-func lacks(t testing.TB, text string, words ...string) {
-	t.Helper()
-	for _, word := range words {
-		if strings.Contains(text, word) {
-			t.Errorf("%q mentions %q", text, word)
-		}
-	}
-}
-
 func canonical(t testing.TB, dir string) string {
 	t.Helper()
 	real, err := filepath.EvalSymlinks(dir)

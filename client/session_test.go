@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 )
 
 // A prompt is sent as it is, or refused before any of it is.
@@ -42,10 +43,10 @@ func TestPromptContent(t *testing.T) {
 			for _, refused := range tt.refused {
 				prompt := []acp.ContentBlock{acp.TextBlock("first"), blocks[refused]}
 				answer, err := session.Prompt(t.Context(), prompt, nil)
-				has(t, s.asError(err, client.KindCapability, client.StepPrompt).Error(), "block 1", refused, "promptCapabilities")
-				equal(t, "sent", answer.Sent, false)
+				check.Has(t, s.asError(err, client.KindCapability, client.StepPrompt).Error(), "block 1", refused, "promptCapabilities")
+				check.Equal(t, "sent", answer.Sent, false)
 			}
-			equal(t, "wire", s.wire(), "initialize session/new")
+			check.Equal(t, "wire", s.wire(), "initialize session/new")
 			var prompt []acp.ContentBlock
 			for _, taken := range tt.taken {
 				prompt = append(prompt, blocks[taken])
@@ -69,7 +70,7 @@ func TestPromptContent(t *testing.T) {
 		_, err := session.Prompt(t.Context(), prompt, nil)
 		s.asError(err, client.KindConfig, client.StepConfig)
 	}
-	equal(t, "wire", s.wire(), "initialize session/new")
+	check.Equal(t, "wire", s.wire(), "initialize session/new")
 }
 
 // A session has one turn at a time. The second prompt is refused, and the first goes on.
@@ -80,15 +81,15 @@ func TestBusySession(t *testing.T) {
 	s.says("up")
 	answer, err := session.Prompt(t.Context(), textPrompt("again"), nil)
 	s.asError(err, client.KindConfig, client.StepPrompt)
-	equal(t, "is ErrTurnActive", errors.Is(err, client.ErrTurnActive), true)
-	equal(t, "sent", answer.Sent, false)
+	check.Equal(t, "is ErrTurnActive", errors.Is(err, client.ErrTurnActive), true)
+	check.Equal(t, "sent", answer.Sent, false)
 	// Nor behind the session's back.
 	_, err = s.agent.Conn().Prompt(t.Context(), acp.PromptRequest{SessionId: session.ID(), Prompt: textPrompt("again")})
-	equal(t, "is ErrTurnActive", errors.Is(err, client.ErrTurnActive), true)
+	check.Equal(t, "is ErrTurnActive", errors.Is(err, client.ErrTurnActive), true)
 	s.touch("go")
 	answer, err = s.await(turn)
 	s.ended(answer, err, "end_turn")
-	equal(t, "wire", s.wire(), "initialize session/new session/prompt")
+	check.Equal(t, "wire", s.wire(), "initialize session/new session/prompt")
 }
 
 // OnReply comes where the answer stands among the updates.
@@ -141,7 +142,7 @@ func TestOnReplyOfAnError(t *testing.T) {
 	called := 0
 	_, err := session.Prompt(t.Context(), textPrompt("go"), &client.PromptOptions{OnReply: func() { called++; panic("on reply") }})
 	s.asError(err, client.KindAgent, client.StepPrompt)
-	equal(t, "called", called, 1)
+	check.Equal(t, "called", called, 1)
 	s.completes(session, "again", "end_turn")
 
 	_, err = s.agent.NewSession(t.Context(), &client.SessionOptions{OnReply: func(string, json.RawMessage) { panic("on reply") }})
@@ -152,7 +153,7 @@ func TestOnReplyOfAnError(t *testing.T) {
 	s = play(t, `on session/new; reply {}`)
 	_, err = s.start().NewSession(t.Context(), &client.SessionOptions{OnReply: func(string, json.RawMessage) { called++ }})
 	s.asError(err, client.KindProtocol, client.StepNewSession)
-	equal(t, "called", called, 1)
+	check.Equal(t, "called", called, 1)
 }
 
 // Updates come to Options.Update in order, all of them before Prompt returns, and a slow
@@ -169,8 +170,8 @@ func TestUpdates(t *testing.T) {
 	for i := range 2000 {
 		fmt.Fprintf(&want, "%d,", i+1)
 	}
-	equal(t, "updates", got.String(), want.String())
-	equal(t, "observed", s.text(), want.String())
+	check.Equal(t, "updates", got.String(), want.String())
+	check.Equal(t, "observed", s.text(), want.String())
 }
 
 // Whatever of an answer can be read counts.
@@ -214,8 +215,8 @@ func TestAnswers(t *testing.T) {
 		if diff := cmp.Diff([]string{tt.answer, tt.reason, tt.usage, tt.meta}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.answer, diff)
 		}
-		equal(t, "sent", answer.Sent, true)
-		equal(t, "cancelled", answer.Cancelled, false)
+		check.Equal(t, "sent", answer.Sent, true)
+		check.Equal(t, "cancelled", answer.Cancelled, false)
 	}
 }
 
@@ -244,14 +245,14 @@ func TestCancelOnTheWire(t *testing.T) {
 	s.ended(answer, err, "end_turn")
 	cancel()
 	session.Cancel()
-	equal(t, "cancelled", answer.Cancelled, false)
+	check.Equal(t, "cancelled", answer.Cancelled, false)
 
 	answer, err = session.Prompt(ctx, textPrompt("too late"), nil)
 	s.asError(err, client.KindCancelled, client.StepPrompt)
-	equal(t, "sent", answer.Sent, false)
-	equal(t, "cancelled", answer.Cancelled, false)
+	check.Equal(t, "sent", answer.Sent, false)
+	check.Equal(t, "cancelled", answer.Cancelled, false)
 	s.close(s.agent, client.RungEOF, "exit status 0")
-	equal(t, "wire", s.wire(), "initialize session/new session/prompt session/cancel session/prompt")
+	check.Equal(t, "wire", s.wire(), "initialize session/new session/prompt session/cancel session/prompt")
 }
 
 // An answer that was read before the context ended is the turn's, though its callbacks
@@ -273,9 +274,9 @@ func TestAnswerBeforeCancel(t *testing.T) {
 	close(release)
 	answer, err := s.await(turn)
 	s.ended(answer, err, "end_turn")
-	equal(t, "cancelled", answer.Cancelled, false)
+	check.Equal(t, "cancelled", answer.Cancelled, false)
 	s.close(s.agent, client.RungEOF, "exit status 0")
-	equal(t, "wire", s.wire(), "initialize session/new session/prompt")
+	check.Equal(t, "wire", s.wire(), "initialize session/new session/prompt")
 }
 
 // session/close is asked for once, where it is advertised.
@@ -291,10 +292,10 @@ func TestSessionClose(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := one.Prompt(t.Context(), textPrompt("go"), nil)
-		has(t, s.asError(err, client.KindConfig, client.StepPrompt).Error(), "the session was closed")
+		check.Has(t, s.asError(err, client.KindConfig, client.StepPrompt).Error(), "the session was closed")
 		s.completes(two, "go", "end_turn")
 		s.close(a, client.RungEOF, "exit status 0")
-		equal(t, "closed", s.file("closed"), "session-1\nsession-2\n")
+		check.Equal(t, "closed", s.file("closed"), "session-1\nsession-2\n")
 	})
 	t.Run("not advertised", func(t *testing.T) {
 		s := play(t, "")
@@ -303,7 +304,7 @@ func TestSessionClose(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.completes(session, "go", "end_turn")
-		equal(t, "wire", s.wire(), "initialize session/new session/prompt")
+		check.Equal(t, "wire", s.wire(), "initialize session/new session/prompt")
 	})
 	for _, advertised := range []struct {
 		close string
@@ -314,7 +315,7 @@ func TestSessionClose(t *testing.T) {
 				on session/close; write closed`)
 			s.session()
 			s.close(s.agent, client.RungEOF, "exit status 0")
-			equal(t, "closed", s.exists("closed"), advertised.want)
+			check.Equal(t, "closed", s.exists("closed"), advertised.want)
 		})
 	}
 	t.Run("in the middle of a turn", func(t *testing.T) {
@@ -328,13 +329,13 @@ func TestSessionClose(t *testing.T) {
 		}
 		answer, err := s.await(turn)
 		s.ended(answer, err, "cancelled")
-		equal(t, "wire", s.wire(), "initialize session/new session/prompt session/cancel session/close")
+		check.Equal(t, "wire", s.wire(), "initialize session/new session/prompt session/cancel session/close")
 	})
 	t.Run("refused", func(t *testing.T) {
 		s := play(t, `on session/close; fail 5 "busy"`)
 		session := s.session()
 		e := s.asError(session.Close(t.Context()), client.KindAgent, client.StepShutdown)
-		equal(t, "code", *e.Code, 5)
+		check.Equal(t, "code", *e.Code, 5)
 		s.close(s.agent, client.RungEOF, "exit status 0")
 	})
 }
@@ -353,12 +354,12 @@ func TestAnswersToACancel(t *testing.T) {
 		s.says("up")
 		session.Cancel()
 		answer, err := s.await(turn)
-		equal(t, "cancelled", answer.Cancelled, true)
+		check.Equal(t, "cancelled", answer.Cancelled, true)
 		if tt.reason != "" {
 			s.ended(answer, err, tt.reason)
 			continue
 		}
 		e := s.asError(err, client.KindAgent, client.StepPrompt)
-		equal(t, "code", *e.Code, -32800)
+		check.Equal(t, "code", *e.Code, -32800)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/envscrub"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/internal/leak"
 	"github.com/errand-acp/errand/internal/script"
 )
@@ -66,15 +67,15 @@ func TestRefused(t *testing.T) {
 			tt.change(&s.command, &s.opts)
 			e := s.fails(t.Context(), client.KindConfig, client.StepConfig)
 			s.notSpawned()
-			has(t, e.Error(), append(tt.says, "config: ")...)
-			lacks(t, e.Error(), "s3cret")
+			check.Has(t, e.Error(), append(tt.says, "config: ")...)
+			check.Lacks(t, e.Error(), "s3cret")
 			if e.Exit != nil {
 				t.Errorf("exit %v of what was not started", e.Exit)
 			}
 			if err := client.Check(s.command, &s.opts); s.command.Dir == "" {
-				equal(t, "Check without a directory", err, nil)
+				check.Equal(t, "Check without a directory", err, nil)
 			} else {
-				equal(t, "Check", s.asError(err, client.KindConfig, client.StepConfig).Error(), e.Error())
+				check.Equal(t, "Check", s.asError(err, client.KindConfig, client.StepConfig).Error(), e.Error())
 			}
 		})
 	}
@@ -89,8 +90,8 @@ func TestSpawnErrorIs(t *testing.T) {
 	if !errors.Is(e, exec.ErrNotFound) {
 		t.Errorf("%v is no exec.ErrNotFound", e)
 	}
-	equal(t, "command", e.Command[0], "no-such-agent")
-	has(t, strings.Join(e.WithheldEnv, " "), "ERRAND_TEST_TOKEN")
+	check.Equal(t, "command", e.Command[0], "no-such-agent")
+	check.Has(t, strings.Join(e.WithheldEnv, " "), "ERRAND_TEST_TOKEN")
 }
 
 // A run id that is already that of a run around us would sweep ourselves away.
@@ -98,7 +99,7 @@ func TestRunIDOfARunAround(t *testing.T) {
 	t.Setenv("ERRAND_RUN", "outer:inner")
 	s := play(t, "")
 	s.opts.RunID = "outer"
-	has(t, s.fails(t.Context(), client.KindConfig, client.StepConfig).Message, `"outer"`)
+	check.Has(t, s.fails(t.Context(), client.KindConfig, client.StepConfig).Message, `"outer"`)
 	s.notSpawned()
 }
 
@@ -133,7 +134,7 @@ func TestStartFails(t *testing.T) {
 			s := play(t, "set big x size=100KB\n"+tt.src)
 			s.opts.Graces, s.opts.MaxMessageBytes = deafToEOF, 1<<16
 			e := s.fails(t.Context(), tt.kind, tt.step)
-			has(t, e.Error(), append(tt.says, string(tt.step)+": ")...)
+			check.Has(t, e.Error(), append(tt.says, string(tt.step)+": ")...)
 			if strings.Contains(e.Error(), "\n") {
 				t.Errorf("more than one line: %q", e)
 			}
@@ -141,7 +142,7 @@ func TestStartFails(t *testing.T) {
 				t.Errorf("exit %+v, want %s by itself", e.Exit, tt.exit)
 			}
 			if tt.exit == "" {
-				lacks(t, e.Error(), "the process ended")
+				check.Lacks(t, e.Error(), "the process ended")
 			}
 		})
 	}
@@ -156,7 +157,7 @@ func TestStartFailsAndEnds(t *testing.T) {
 	if e.Exit == nil || e.Exit.String() != "exit status 5" || e.Exit.Rung != client.RungEOF {
 		t.Errorf("exit %+v, want status 5 at the end of stdin", e.Exit)
 	}
-	equal(t, "stderr", e.StderrTail, "flushed\n")
+	check.Equal(t, "stderr", e.StderrTail, "flushed\n")
 }
 
 // The agent's own words make no error longer than a screen, nor more than a line.
@@ -172,8 +173,8 @@ func TestLongWords(t *testing.T) {
 	}{{client.KindAgent, "one two häagen ✓"}, {client.KindProtocol, "no session id"}} {
 		_, err := a.NewSession(t.Context(), nil)
 		e := s.asError(err, step.kind, client.StepNewSession)
-		has(t, e.Error(), step.says, "…")
-		lacks(t, e.Error(), "\n", "\r", "\uFFFD")
+		check.Has(t, e.Error(), step.says, "…")
+		check.Lacks(t, e.Error(), "\n", "\r", "\uFFFD")
 		if n := len(e.Error()); n > 4000 {
 			t.Errorf("%d bytes: %s", n, e)
 		}
@@ -196,8 +197,8 @@ func TestAgentErrorData(t *testing.T) {
 			t.Fatalf("%s: no code", tt.code)
 		}
 		code, _ := json.Marshal(*e.Code)
-		equal(t, "code", string(code), tt.code)
-		equal(t, "data", string(e.Data), tt.want)
+		check.Equal(t, "code", string(code), tt.code)
+		check.Equal(t, "data", string(e.Data), tt.want)
 	}
 }
 
@@ -222,12 +223,12 @@ func TestOddInitialize(t *testing.T) {
 			s := play(t, `on initialize; reply `+tt.answer)
 			a := s.start()
 			info := a.Info()
-			equal(t, "version", info.ProtocolVersion, 1)
-			equal(t, "agent's name", info.Name, tt.agent)
-			equal(t, "agent's version", info.Version, tt.version)
-			equal(t, "image", info.Prompt.Image, tt.image)
-			equal(t, "methods", len(info.AuthMethods), tt.methods)
-			equal(t, "raw", string(info.Raw), tt.answer)
+			check.Equal(t, "version", info.ProtocolVersion, 1)
+			check.Equal(t, "agent's name", info.Name, tt.agent)
+			check.Equal(t, "agent's version", info.Version, tt.version)
+			check.Equal(t, "image", info.Prompt.Image, tt.image)
+			check.Equal(t, "methods", len(info.AuthMethods), tt.methods)
+			check.Equal(t, "raw", string(info.Raw), tt.answer)
 			s.completes(s.newSession(a, ""), "go", "end_turn")
 			s.close(a, client.RungEOF, "exit status 0")
 		})
@@ -304,9 +305,9 @@ func TestStartContext(t *testing.T) {
 				}
 				if step == client.StepSpawn {
 					s.notSpawned()
-					has(t, e.Error(), "not started")
+					check.Has(t, e.Error(), "not started")
 				} else {
-					has(t, e.Error(), tt.says, "no answer to "+string(step))
+					check.Has(t, e.Error(), tt.says, "no answer to "+string(step))
 				}
 			})
 		}

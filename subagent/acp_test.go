@@ -13,6 +13,7 @@ import (
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/envscrub"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
@@ -41,8 +42,8 @@ func TestNewACPRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, err := subagent.NewACP(tt.name, tt.cmd, &tt.o)
 			e := asError(t, err, client.KindConfig)
-			equal(t, "provider", p, nil)
-			has(t, e.Message, tt.says)
+			check.Equal(t, "provider", p, nil)
+			check.Has(t, e.Message, tt.says)
 			if strings.Contains(fmt.Sprintf("%v %+v", e, e), secret) {
 				t.Errorf("the error shows a value: %v", e)
 			}
@@ -56,9 +57,9 @@ func TestNewACPKeepsItsOwn(t *testing.T) {
 	cmd := command(t, s.recording(`on session/prompt; text "$env.COLOUR"`), "COLOUR=red")
 	s.provider = provider(t, cmd, nil)
 	cmd.Args[0], cmd.Env[0] = "nothing", "COLOUR=blue"
-	equal(t, "output", s.run("go").Output, "red")
-	equal(t, "capabilities", len(s.provider.Capabilities()), 0)
-	equal(t, "name", s.provider.Name(), "scripted")
+	check.Equal(t, "output", s.run("go").Output, "red")
+	check.Equal(t, "capabilities", len(s.provider.Capabilities()), 0)
+	check.Equal(t, "name", s.provider.Name(), "scripted")
 }
 
 func TestIdleTimeout(t *testing.T) {
@@ -67,9 +68,9 @@ func TestIdleTimeout(t *testing.T) {
 	s := play(t, `on session/prompt; text "the whole answer"; wait cancel; wait forever`, o)
 	res := s.run("go")
 	ended(t, res, stopreason.Aborted, client.KindIdleTimeout)
-	equal(t, "output", res.Output, "the whole answer")
-	has(t, res.Error.Message, "300ms")
-	equal(t, "methods", s.methods(), "initialize session/new session/prompt session/cancel")
+	check.Equal(t, "output", res.Output, "the whole answer")
+	check.Has(t, res.Error.Message, "300ms")
+	check.Equal(t, "methods", s.methods(), "initialize session/new session/prompt session/cancel")
 
 	// A tool call and an answer that we owe are no idleness.
 	slow := permission.PolicyFunc(func(ctx context.Context, req permission.Request) permission.Decision {
@@ -86,7 +87,7 @@ func TestIdleTimeout(t *testing.T) {
 		tool-update c1 status=completed
 		`+strings.TrimPrefix(asks(yes+no), "on session/prompt"), o).run("go")
 	ended(t, res, stopreason.Completed, "")
-	equal(t, "output", res.Output, "done")
+	check.Equal(t, "output", res.Output, "done")
 }
 
 func TestDeadline(t *testing.T) {
@@ -99,7 +100,7 @@ func TestDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended(t, res, stopreason.Aborted, client.KindTimeout)
-	equal(t, "output", res.Output, "so far")
+	check.Equal(t, "output", res.Output, "so far")
 	if !errors.Is(res.Err(), context.DeadlineExceeded) {
 		t.Errorf("%v does not wrap context.DeadlineExceeded", res.Err())
 	}
@@ -111,7 +112,7 @@ func TestDeadline(t *testing.T) {
 	if !errors.Is(e, context.DeadlineExceeded) {
 		t.Errorf("%v does not wrap context.DeadlineExceeded", e)
 	}
-	equal(t, "stop of what is known", e.Partial.Stop, stopreason.Aborted)
+	check.Equal(t, "stop of what is known", e.Partial.Stop, stopreason.Aborted)
 }
 
 // Whatever the caller gave as its reason, that it is a cancel or a deadline stays
@@ -162,9 +163,9 @@ func TestHints(t *testing.T) {
 	o := &subagent.ACPOptions{Hints: []string{"THING_API_KEY", "OTHER_KEY"}}
 	s := play(t, src, o)
 	e := s.refused(t.Context(), s.request("go"), client.KindExit)
-	has(t, e.Message, "exit status 1", "THING_API_KEY is not set", "THING_API_KEY or OTHER_KEY")
-	equal(t, "step", e.Step, client.StepNewSession)
-	equal(t, "retryable", e.Retryable, true)
+	check.Has(t, e.Message, "exit status 1", "THING_API_KEY is not set", "THING_API_KEY or OTHER_KEY")
+	check.Equal(t, "step", e.Step, client.StepNewSession)
+	check.Equal(t, "retryable", e.Retryable, true)
 
 	s = play(t, src, o, "THING_API_KEY=abc")
 	ended(t, s.run("go"), stopreason.Completed, "")
@@ -185,16 +186,16 @@ func TestPartialResult(t *testing.T) {
 	req.Labels = map[string]string{"a": "b"}
 	e := s.refused(t.Context(), req, client.KindExit)
 	res := e.Partial
-	equal(t, "exit", res.Exit.String(), "exit status 4")
-	equal(t, "stderr", res.StderrTail, "starting\n")
-	equal(t, "noise", strings.Join(res.Noise.First, "|"), "hello")
-	equal(t, "stop", res.Stop, stopreason.Error)
-	equal(t, "error", res.Error.Error(), e.Error())
-	equal(t, "what is known of what is known", res.Error.Partial, nil)
-	equal(t, "labels", res.Labels["a"], "b")
-	equal(t, "dir", res.Dir, s.dir)
-	equal(t, "protocol", *res.ProtocolVersion, 1)
-	equal(t, "empty", res.Empty, true)
+	check.Equal(t, "exit", res.Exit.String(), "exit status 4")
+	check.Equal(t, "stderr", res.StderrTail, "starting\n")
+	check.Equal(t, "noise", strings.Join(res.Noise.First, "|"), "hello")
+	check.Equal(t, "stop", res.Stop, stopreason.Error)
+	check.Equal(t, "error", res.Error.Error(), e.Error())
+	check.Equal(t, "what is known of what is known", res.Error.Partial, nil)
+	check.Equal(t, "labels", res.Labels["a"], "b")
+	check.Equal(t, "dir", res.Dir, s.dir)
+	check.Equal(t, "protocol", *res.ProtocolVersion, 1)
+	check.Equal(t, "empty", res.Empty, true)
 	if res.SessionID != nil || res.Messages == nil || res.Timing.StartMs <= 0 {
 		t.Errorf("session %v, messages %v, timing %+v", res.SessionID, res.Messages, res.Timing)
 	}
@@ -204,7 +205,7 @@ func TestPartialResult(t *testing.T) {
 	p := provider(t, client.Command{Path: "errand-no-such-command", Args: []string{"--key=" + key}, Env: []string{"AGENT_KEY=" + key}}, nil)
 	_, err := p.Start(t.Context(), s.request("go"))
 	spawn := asError(t, err, client.KindSpawn)
-	has(t, strings.Join(spawn.Partial.Agent.Command, " "), "errand-no-such-command --key=")
+	check.Has(t, strings.Join(spawn.Partial.Agent.Command, " "), "errand-no-such-command --key=")
 	if raw, err := json.Marshal(spawn.Partial); err != nil || strings.Contains(string(raw), key) {
 		t.Errorf("the key is shown: %v %s", err, raw)
 	}
@@ -223,9 +224,9 @@ func TestMaxOutput(t *testing.T) {
 		text "the answer" size=100KB
 		text "and its end"`, &subagent.ACPOptions{MaxOutput: 1000}).run("go")
 	ended(t, res, stopreason.Completed, "")
-	equal(t, "truncated", res.Truncated, true)
-	equal(t, "messages", len(res.Messages), 1)
-	equal(t, "output", res.Output, strings.Repeat("the answer", 100))
+	check.Equal(t, "truncated", res.Truncated, true)
+	check.Equal(t, "messages", len(res.Messages), 1)
+	check.Equal(t, "output", res.Output, strings.Repeat("the answer", 100))
 }
 
 // One message over the limit costs itself, or the call that it answers.
@@ -234,10 +235,10 @@ func TestMaxMessageBytes(t *testing.T) {
 	o := &subagent.ACPOptions{MaxMessageBytes: 50_000}
 	res := play(t, `on session/prompt; text before; text x size=100KB; text " and after"`, o).run("go")
 	ended(t, res, stopreason.Completed, "")
-	equal(t, "output", res.Output, "before and after")
-	equal(t, "counts", res.Counts, subagent.Counts{Updates: 2, Dropped: 1})
-	equal(t, "truncated", res.Truncated, true)
-	equal(t, "warnings", strings.Join(res.Warnings, "|"), "1 updates of the agent were larger than is taken and are missing")
+	check.Equal(t, "output", res.Output, "before and after")
+	check.Equal(t, "counts", res.Counts, subagent.Counts{Updates: 2, Dropped: 1})
+	check.Equal(t, "truncated", res.Truncated, true)
+	check.Equal(t, "warnings", strings.Join(res.Warnings, "|"), "1 updates of the agent were larger than is taken and are missing")
 
 	s := play(t, `on session/prompt
 		text before
@@ -245,8 +246,8 @@ func TestMaxMessageBytes(t *testing.T) {
 		stop end_turn {"_meta":{"filler":"$filler"}}`, o)
 	res = s.run("go")
 	ended(t, res, stopreason.Error, client.KindTooLarge)
-	has(t, res.Error.Message, "session/prompt", "50000")
-	equal(t, "output", res.Output, "before")
+	check.Has(t, res.Error.Message, "session/prompt", "50000")
+	check.Equal(t, "output", res.Output, "before")
 }
 
 func TestUsageAndMeta(t *testing.T) {
@@ -256,9 +257,9 @@ func TestUsageAndMeta(t *testing.T) {
 		stop end_turn {"usage":{"inputTokens":3,"outputTokens":4,"totalTokens":7},"_meta":{"trace":"t1"}}`, nil).run("go")
 	ended(t, res, stopreason.Completed, "")
 	u := res.Usage
-	equal(t, "usage", fmt.Sprint(*u.InputTokens, *u.OutputTokens, *u.TotalTokens, *u.ContextUsed, *u.ContextSize), "3 4 7 10 100")
-	equal(t, "meta", res.Meta["trace"], any("t1"))
-	equal(t, "empty", res.Empty, true)
+	check.Equal(t, "usage", fmt.Sprint(*u.InputTokens, *u.OutputTokens, *u.TotalTokens, *u.ContextUsed, *u.ContextSize), "3 4 7 10 100")
+	check.Equal(t, "meta", res.Meta["trace"], any("t1"))
+	check.Equal(t, "empty", res.Empty, true)
 	if res.Timing.StartMs <= 0 || res.Timing.CloseMs <= 0 || res.Timing.TotalMs < res.Timing.StartMs+res.Timing.PromptMs+res.Timing.CloseMs-0.01 {
 		t.Errorf("timing %+v", res.Timing)
 	}
@@ -269,8 +270,8 @@ func TestAmbiguousPermissionIsAWarning(t *testing.T) {
 	t.Parallel()
 	res := play(t, asks("option a allow_once A\noption b allow_once B\n"+no), &subagent.ACPOptions{Permission: permission.Allow()}).run("go")
 	ended(t, res, stopreason.Completed, "")
-	equal(t, "output", res.Output, "then not")
-	has(t, strings.Join(res.Warnings, "\n"), `"c1"`, "several options of one kind")
+	check.Equal(t, "output", res.Output, "then not")
+	check.Has(t, strings.Join(res.Warnings, "\n"), `"c1"`, "several options of one kind")
 }
 
 // Runs at the same time share nothing.
@@ -294,7 +295,7 @@ func TestManyRunsAtOnce(t *testing.T) {
 				t.Errorf("run %d: %v", i, err)
 				return
 			}
-			equal(t, "output", res.Output, strings.Repeat(text, 50))
+			check.Equal(t, "output", res.Output, strings.Repeat(text, 50))
 			results[i] = res
 		})
 	}
@@ -329,8 +330,8 @@ func TestUpdatesOfASlowReader(t *testing.T) {
 			time.Sleep(20 * time.Millisecond) // a reader that has other things to do
 		}
 	}
-	equal(t, "updates", seen, n)
-	equal(t, "counted", closed(t, run).Counts.Updates, n)
+	check.Equal(t, "updates", seen, n)
+	check.Equal(t, "counted", closed(t, run).Counts.Updates, n)
 
 	run = s.start(t.Context())
 	for range run.Updates() {
@@ -338,7 +339,7 @@ func TestUpdatesOfASlowReader(t *testing.T) {
 	}
 	res := closed(t, waited(t, run))
 	ended(t, res, stopreason.Completed, "")
-	equal(t, "counted", res.Counts.Updates, n)
+	check.Equal(t, "counted", res.Counts.Updates, n)
 }
 
 // A reader that never comes back does not keep a cancelled run from ending.
@@ -360,7 +361,7 @@ func TestCancelWithAReaderThatHangs(t *testing.T) {
 	run.Cancel()
 	res := closed(t, run)
 	ended(t, res, stopreason.Aborted, "")
-	equal(t, "stop reason", *res.StopReason, "cancelled")
+	check.Equal(t, "stop reason", *res.StopReason, "cancelled")
 	close(hanging)
 	reader.Wait()
 }
@@ -377,9 +378,9 @@ func TestStderrThatFails(t *testing.T) {
 		&subagent.ACPOptions{Stderr: failingWriter{errors.New("no room for " + key)}}, "AGENT_KEY="+key)
 	res := s.run("go")
 	ended(t, res, stopreason.Completed, "")
-	equal(t, "stderr", res.StderrTail, "to the end\n")
+	check.Equal(t, "stderr", res.StderrTail, "to the end\n")
 	warnings := strings.Join(res.Warnings, "\n")
-	has(t, warnings, "not all of stderr was passed on", "no room for")
+	check.Has(t, warnings, "not all of stderr was passed on", "no room for")
 	if strings.Contains(warnings, key) {
 		t.Errorf("a secret is in %q", warnings)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
 )
@@ -30,7 +31,7 @@ func TestStartupClock(t *testing.T) {
 			t.Parallel()
 			s := play(t, tt.script, &subagent.ACPOptions{StartTimeout: 3 * time.Second, Graces: shortGraces})
 			e := s.refused(t.Context(), s.request("go"), client.KindStartupTimeout)
-			equal(t, "step", e.Step, tt.step)
+			check.Equal(t, "step", e.Step, tt.step)
 			if e.Partial == nil || e.Partial.Exit == nil {
 				t.Errorf("nothing is known of the process: %+v", e.Partial)
 			}
@@ -58,7 +59,7 @@ func TestIdleClockOfARun(t *testing.T) {
 			firstText(t, run)
 			res := closedAfter(t, run)
 			ended(t, res, stopreason.Aborted, tt.kind)
-			has(t, res.Output, "so far")
+			check.Has(t, res.Output, "so far")
 			if took := time.Since(begin); strings.Contains(name, "never ends") && took < 3*time.Second {
 				t.Errorf("it was ended after %v, though a tool call was open", took)
 			}
@@ -94,7 +95,7 @@ func TestWallClock(t *testing.T) {
 			life.pass()
 			res := closedAfter(t, run)
 			ended(t, res, stopreason.Aborted, client.KindTimeout)
-			has(t, res.Output, "so far")
+			check.Has(t, res.Output, "so far")
 		})
 	}
 }

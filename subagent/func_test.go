@@ -12,6 +12,7 @@ import (
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
 )
@@ -69,7 +70,7 @@ func TestFuncOutcome(t *testing.T) {
 			res := delegated(t, function(t, tt.fn))
 			ended(t, res, tt.stop, tt.kind)
 			if tt.kind != "" {
-				has(t, res.Error.Message, tt.says)
+				check.Has(t, res.Error.Message, tt.says)
 			}
 			if res.Exit != nil || res.SessionID != nil || res.Agent.Path != nil {
 				t.Errorf("exit %v, session %v, agent %+v of a function", res.Exit, res.SessionID, res.Agent)
@@ -95,9 +96,9 @@ func TestFuncRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "directory", got.Dir, parent)
-	equal(t, "in the result", res.Dir, parent)
-	equal(t, "prompt", got.Prompt[0].Text.Text, "go")
+	check.Equal(t, "directory", got.Dir, parent)
+	check.Equal(t, "in the result", res.Dir, parent)
+	check.Equal(t, "prompt", got.Prompt[0].Text.Text, "go")
 }
 
 // Updates may come from any goroutine, and mean nothing once the turn is over.
@@ -137,11 +138,11 @@ func TestFuncUpdates(t *testing.T) {
 	res := run.Close()
 	late(acp.UpdateAgentMessageText("later"))
 	ended(t, res, stopreason.Completed, "")
-	equal(t, "output", res.Output, strings.Repeat("x", 4*each))
-	equal(t, "updates", n, 4*each)
-	equal(t, "events", events, 4*each)
-	equal(t, "counts", res.Counts, subagent.Counts{Updates: 4 * each})
-	has(t, strings.Join(res.Warnings, "\n"), "could not be encoded")
+	check.Equal(t, "output", res.Output, strings.Repeat("x", 4*each))
+	check.Equal(t, "updates", n, 4*each)
+	check.Equal(t, "events", events, 4*each)
+	check.Equal(t, "counts", res.Counts, subagent.Counts{Updates: 4 * each})
+	check.Has(t, strings.Join(res.Warnings, "\n"), "could not be encoded")
 }
 
 func TestNewProviderRefuses(t *testing.T) {
@@ -197,7 +198,7 @@ func TestNewProviderOpen(t *testing.T) {
 			req.Events = func(e subagent.Event) { t.Errorf("%s event", e.Type) }
 			_, err = p.Start(start, req)
 			e := asError(t, err, tt.kind)
-			has(t, e.Error(), "p: ")
+			check.Has(t, e.Error(), "p: ")
 			if tt.is != nil && !errors.Is(err, tt.is) {
 				t.Errorf("%v does not wrap %v", err, tt.is)
 			}
@@ -242,15 +243,15 @@ func TestNewProviderClose(t *testing.T) {
 	out := outcome(t, run)
 	final := run.Close()
 	run.Close()
-	equal(t, "closes", closes, 1)
-	equal(t, "exit", final.Exit.String(), "exit status 4")
+	check.Equal(t, "closes", closes, 1)
+	check.Equal(t, "exit", final.Exit.String(), "exit status 4")
 	if out.Exit != nil || len(out.Warnings) != 0 {
 		t.Errorf("the outcome knows of exit %v, warnings %q", out.Exit, out.Warnings)
 	}
-	equal(t, "warnings", strings.Join(final.Warnings, "|"), "it was slow to go")
-	equal(t, "session", *final.SessionID, "s-1")
-	equal(t, "agent", *final.Agent.Name+strings.Join(final.Agent.Command, " "), "thingthing --go")
-	equal(t, "output", final.Output, "hi")
+	check.Equal(t, "warnings", strings.Join(final.Warnings, "|"), "it was slow to go")
+	check.Equal(t, "session", *final.SessionID, "s-1")
+	check.Equal(t, "agent", *final.Agent.Name+strings.Join(final.Agent.Command, " "), "thingthing --go")
+	check.Equal(t, "output", final.Output, "hi")
 }
 
 func TestWaitIsBounded(t *testing.T) {

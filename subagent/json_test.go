@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
@@ -69,7 +70,7 @@ func TestRequestJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "JSON", string(raw), `{"prompt":[{"text":"hello","type":"text"}],"dir":"/work"}`)
+	check.Equal(t, "JSON", string(raw), `{"prompt":[{"text":"hello","type":"text"}],"dir":"/work"}`)
 }
 
 // What an event does not have is left out; what it has is a contract.
@@ -106,7 +107,7 @@ func TestEventJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		equal(t, string(tt.event.Type), string(got), tt.want)
+		check.Equal(t, string(tt.event.Type), string(got), tt.want)
 	}
 }
 
@@ -157,7 +158,7 @@ func TestResultJSON(t *testing.T) {
 	}
 
 	// The names are a contract, and so is that none is left out.
-	equal(t, "fields", keys(t, raw), keys(t, []byte(contract)))
+	check.Equal(t, "fields", keys(t, raw), keys(t, []byte(contract)))
 	res := play(t, `on session/prompt; text hi`, nil).run("go")
 	raw, err = json.Marshal(res)
 	if err != nil {
@@ -177,13 +178,13 @@ func TestResultJSON(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"meta", "model", "mode", "structured", "plan", "usage", "files", "commands", "patch", "error", "attempts", "continuedFrom"} {
-		equal(t, name+" of a plain result", string(got[name]), "null")
+		check.Equal(t, name+" of a plain result", string(got[name]), "null")
 	}
 	for _, name := range []string{"toolCalls", "permissions", "warnings"} {
-		equal(t, name+" of a plain result", string(got[name]), "[]")
+		check.Equal(t, name+" of a plain result", string(got[name]), "[]")
 	}
-	equal(t, "labels of a plain result", string(got["labels"]), "{}")
-	equal(t, "exit of a plain result", string(got["exit"]), `{"code":0,"signal":null,"rung":"eof"}`)
+	check.Equal(t, "labels of a plain result", string(got["labels"]), "{}")
+	check.Equal(t, "exit of a plain result", string(got["exit"]), `{"code":0,"signal":null,"rung":"eof"}`)
 }
 
 // contract is the result as DESIGN.md has it.

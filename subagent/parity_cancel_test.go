@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
@@ -32,13 +33,13 @@ func parityCancel(t *testing.T) {
 		cancel()
 		res := outcome(t, run)
 		ended(t, res, stopreason.Aborted, "")
-		equal(t, "output", res.Output, "before, during, after")
-		equal(t, "stop reason", *res.StopReason, "cancelled")
-		equal(t, "Err()", res.Err().Error(), "the run ended as aborted")
+		check.Equal(t, "output", res.Output, "before, during, after")
+		check.Equal(t, "stop reason", *res.StopReason, "cancelled")
+		check.Equal(t, "Err()", res.Err().Error(), "the run ended as aborted")
 		res = closed(t, run)
-		equal(t, "methods", s.methods(), "initialize session/new session/prompt session/cancel")
-		equal(t, "params", s.params("session/cancel"), `{"sessionId":"session-1"}`)
-		equal(t, "exit", res.Exit.String(), "exit status 0")
+		check.Equal(t, "methods", s.methods(), "initialize session/new session/prompt session/cancel")
+		check.Equal(t, "params", s.params("session/cancel"), `{"sessionId":"session-1"}`)
+		check.Equal(t, "exit", res.Exit.String(), "exit status 0")
 
 		// Whatever the agent then makes of it.
 		for _, answer := range []string{"stop end_turn", `fail -32800 "request cancelled"`, `fail -32603 "abort"`, "stop banana"} {
@@ -48,7 +49,7 @@ func parityCancel(t *testing.T) {
 			run.Cancel()
 			res := closed(t, run)
 			ended(t, res, stopreason.Aborted, "")
-			equal(t, "output", res.Output, "before")
+			check.Equal(t, "output", res.Output, "before")
 		}
 	})
 
@@ -66,8 +67,8 @@ func parityCancel(t *testing.T) {
 		if !errors.Is(e, context.Canceled) {
 			t.Errorf("%v does not wrap context.Canceled", e)
 		}
-		equal(t, "step", e.Step, client.StepNewSession)
-		equal(t, "its flush was waited for", s.exists("flushed"), true)
+		check.Equal(t, "step", e.Step, client.StepNewSession)
+		check.Equal(t, "its flush was waited for", s.exists("flushed"), true)
 		reaped(t, s.pid("pid"))
 		for _, f := range s.frames() {
 			if strings.HasPrefix(f.Method, "session/prompt") {
@@ -85,9 +86,9 @@ func parityCancel(t *testing.T) {
 			run.Cancel()
 			res := closed(t, run)
 			ended(t, res, stopreason.Aborted, "")
-			equal(t, "output", res.Output, "so far")
+			check.Equal(t, "output", res.Output, "so far")
 			if exit != "" {
-				equal(t, "exit", res.Exit.String(), exit)
+				check.Equal(t, "exit", res.Exit.String(), exit)
 			}
 		}
 	})
@@ -108,10 +109,10 @@ func parityCancel(t *testing.T) {
 			t.Errorf("it took %v, with a grace of %v", took, grace)
 		}
 		ended(t, res, stopreason.Aborted, "")
-		equal(t, "output", res.Output, "so far")
-		equal(t, "stop reason", res.StopReason, nil)
+		check.Equal(t, "output", res.Output, "so far")
+		check.Equal(t, "stop reason", res.StopReason, nil)
 		closed(t, run)
-		equal(t, "methods", s.methods(), "initialize session/new session/prompt session/cancel")
+		check.Equal(t, "methods", s.methods(), "initialize session/new session/prompt session/cancel")
 	})
 
 	t.Run("A37 a permission after a cancel", func(t *testing.T) {
@@ -133,9 +134,9 @@ func parityCancel(t *testing.T) {
 		run.Cancel()
 		res := closed(t, run)
 		ended(t, res, stopreason.Aborted, "")
-		equal(t, "answers", strings.Join(s.answers(), " "), `{"outcome":{"outcome":"cancelled"}}`)
-		equal(t, "deleted", s.exists("deleted"), false)
-		equal(t, "output", res.Output, "at work, then not")
+		check.Equal(t, "answers", strings.Join(s.answers(), " "), `{"outcome":{"outcome":"cancelled"}}`)
+		check.Equal(t, "deleted", s.exists("deleted"), false)
+		check.Equal(t, "output", res.Output, "at work, then not")
 		if len(res.Permissions) != 1 || res.Permissions[0].Decision != permission.Cancelled || res.Permissions[0].ToolCallID != "c1" {
 			t.Errorf("permissions %+v", res.Permissions)
 		}
@@ -160,8 +161,8 @@ func parityCancel(t *testing.T) {
 		run.Cancel()
 		res = closed(t, run)
 		ended(t, res, stopreason.Aborted, "")
-		equal(t, "answers", strings.Join(s.answers(), " "), `{"outcome":{"outcome":"cancelled"}}`)
-		equal(t, "deleted", s.exists("deleted"), false)
+		check.Equal(t, "answers", strings.Join(s.answers(), " "), `{"outcome":{"outcome":"cancelled"}}`)
+		check.Equal(t, "deleted", s.exists("deleted"), false)
 		if len(res.Permissions) != 1 || res.Permissions[0].Decision != permission.Cancelled {
 			t.Errorf("permissions %+v", res.Permissions)
 		}
@@ -183,8 +184,8 @@ func parityCancel(t *testing.T) {
 		}
 		res := closed(t, run)
 		ended(t, res, stopreason.Aborted, "")
-		equal(t, "stop reason", *res.StopReason, "cancelled")
-		has(t, res.Output, "1 2 3 ")
+		check.Equal(t, "stop reason", *res.StopReason, "cancelled")
+		check.Has(t, res.Output, "1 2 3 ")
 	})
 }
 

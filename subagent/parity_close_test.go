@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
 )
@@ -20,10 +21,10 @@ func parityClose(t *testing.T) {
 			on eof; write at-eof`, nil)
 		res := s.run("go")
 		ended(t, res, stopreason.Completed, "")
-		equal(t, "exit", res.Exit.String(), "exit status 0")
-		equal(t, "rung", res.Exit.Rung, client.RungEOF)
-		equal(t, "it saw the end of stdin", s.exists("at-eof"), true)
-		equal(t, "it was signalled", s.exists("signalled"), false)
+		check.Equal(t, "exit", res.Exit.String(), "exit status 0")
+		check.Equal(t, "rung", res.Exit.Rung, client.RungEOF)
+		check.Equal(t, "it saw the end of stdin", s.exists("at-eof"), true)
+		check.Equal(t, "it was signalled", s.exists("signalled"), false)
 		reaped(t, s.pid("pid"))
 	})
 
@@ -33,9 +34,9 @@ func parityClose(t *testing.T) {
 			on eof; write at-eof; wait forever`, &subagent.ACPOptions{Graces: shortGraces})
 		res := s.run("go")
 		ended(t, res, stopreason.Completed, "")
-		equal(t, "it saw the end of stdin", s.exists("at-eof"), true)
-		equal(t, "exit", res.Exit.String(), "signal SIGTERM")
-		equal(t, "rung", res.Exit.Rung, client.RungTerm)
+		check.Equal(t, "it saw the end of stdin", s.exists("at-eof"), true)
+		check.Equal(t, "exit", res.Exit.String(), "signal SIGTERM")
+		check.Equal(t, "rung", res.Exit.Rung, client.RungTerm)
 		reaped(t, s.pid("pid"))
 	})
 
@@ -46,9 +47,9 @@ func parityClose(t *testing.T) {
 			on eof; wait forever`, &subagent.ACPOptions{Graces: shortGraces})
 		res := s.run("go")
 		ended(t, res, stopreason.Completed, "")
-		equal(t, "it saw SIGTERM", s.exists("at-term"), true)
-		equal(t, "exit", res.Exit.String(), "signal SIGKILL")
-		equal(t, "rung", res.Exit.Rung, client.RungKill)
+		check.Equal(t, "it saw SIGTERM", s.exists("at-term"), true)
+		check.Equal(t, "exit", res.Exit.String(), "signal SIGKILL")
+		check.Equal(t, "rung", res.Exit.Rung, client.RungKill)
 		reaped(t, s.pid("pid"))
 	})
 
@@ -58,13 +59,13 @@ func parityClose(t *testing.T) {
 			s := play(t, fmt.Sprintf(`on session/new; write pid "$pid"; reply %s
 				on eof; wait 100ms; write flushed`, answer), nil)
 			e := s.refused(t.Context(), s.request("go"), client.KindProtocol)
-			equal(t, "its flush was waited for", s.exists("flushed"), true)
+			check.Equal(t, "its flush was waited for", s.exists("flushed"), true)
 			reaped(t, s.pid("pid"))
-			equal(t, "step", e.Step, client.StepNewSession)
-			has(t, e.Message, "session id", answer)
-			equal(t, "methods", s.methods(), "initialize session/new")
-			equal(t, "exit", e.Partial.Exit.String(), "exit status 0")
-			equal(t, "rung", e.Partial.Exit.Rung, client.RungEOF)
+			check.Equal(t, "step", e.Step, client.StepNewSession)
+			check.Has(t, e.Message, "session id", answer)
+			check.Equal(t, "methods", s.methods(), "initialize session/new")
+			check.Equal(t, "exit", e.Partial.Exit.String(), "exit status 0")
+			check.Equal(t, "rung", e.Partial.Exit.Rung, client.RungEOF)
 		}
 	})
 
@@ -74,10 +75,10 @@ func parityClose(t *testing.T) {
 		s := play(t, `on eof; wait 400ms; write flushed
 			on signal TERM; write signalled`, &subagent.ACPOptions{Graces: graces})
 		res := s.run("go")
-		equal(t, "flushed", s.exists("flushed"), true)
-		equal(t, "signalled", s.exists("signalled"), false)
-		equal(t, "exit", res.Exit.String(), "exit status 0")
-		equal(t, "rung", res.Exit.Rung, client.RungEOF)
+		check.Equal(t, "flushed", s.exists("flushed"), true)
+		check.Equal(t, "signalled", s.exists("signalled"), false)
+		check.Equal(t, "exit", res.Exit.String(), "exit status 0")
+		check.Equal(t, "rung", res.Exit.Rung, client.RungEOF)
 		if res.Timing.CloseMs < 400 {
 			t.Errorf("closed after %v ms", res.Timing.CloseMs)
 		}
@@ -97,10 +98,10 @@ func parityClose(t *testing.T) {
 		run := s.start(t.Context())
 		res := outcome(t, run)
 		ended(t, res, stopreason.Error, client.KindExit)
-		equal(t, "output", res.Output, "last words")
+		check.Equal(t, "output", res.Output, "last words")
 		res = closed(t, run)
-		equal(t, "exit", res.Exit.String(), "exit status 5")
-		equal(t, "rung", res.Exit.Rung, client.RungExit)
+		check.Equal(t, "exit", res.Exit.String(), "exit status 5")
+		check.Equal(t, "rung", res.Exit.Rung, client.RungExit)
 		gone(t, s.pid("grandchild"))
 	})
 
@@ -116,12 +117,12 @@ func parityClose(t *testing.T) {
 		firstText(t, run)
 		res := closed(t, run)
 		ended(t, res, stopreason.Aborted, "")
-		equal(t, "methods", s.methods(), "initialize session/new session/prompt session/cancel")
-		equal(t, "params", s.params("session/cancel"), `{"sessionId":"session-1"}`)
+		check.Equal(t, "methods", s.methods(), "initialize session/new session/prompt session/cancel")
+		check.Equal(t, "params", s.params("session/cancel"), `{"sessionId":"session-1"}`)
 		// Its answer came, so stdin was still open.
-		equal(t, "stop reason", *res.StopReason, "cancelled")
-		equal(t, "output", res.Output, "before and after")
-		equal(t, "exit", res.Exit.String(), "exit status 0")
+		check.Equal(t, "stop reason", *res.StopReason, "cancelled")
+		check.Equal(t, "output", res.Output, "before and after")
+		check.Equal(t, "exit", res.Exit.String(), "exit status 0")
 	})
 
 	t.Run("A54 a torn pipe", func(t *testing.T) {
@@ -136,7 +137,7 @@ func parityClose(t *testing.T) {
 			// Written until the pipe is full: that stdin is closed shows for certain.
 			res := s.run("a long prompt " + strings.Repeat("x", 1<<20))
 			ended(t, res, stopreason.Error, client.KindTransport)
-			equal(t, "step", res.Error.Step, client.StepPrompt)
+			check.Equal(t, "step", res.Error.Step, client.StepPrompt)
 		})
 		t.Run("an answer already sent", func(t *testing.T) {
 			t.Parallel()
@@ -147,7 +148,7 @@ func parityClose(t *testing.T) {
 				wait forever`, &subagent.ACPOptions{Graces: shortGraces})
 			res := s.run("go")
 			ended(t, res, stopreason.Completed, "")
-			equal(t, "output", res.Output, "the answer")
+			check.Equal(t, "output", res.Output, "the answer")
 		})
 		t.Run("at the cancel", func(t *testing.T) {
 			t.Parallel()
@@ -160,8 +161,8 @@ func parityClose(t *testing.T) {
 			run.Cancel()
 			res := outcome(t, run)
 			ended(t, res, stopreason.Aborted, "")
-			equal(t, "output", res.Output, "so far")
-			equal(t, "stop reason", res.StopReason, nil)
+			check.Equal(t, "output", res.Output, "so far")
+			check.Equal(t, "stop reason", res.StopReason, nil)
 		})
 		t.Run("at the close", func(t *testing.T) {
 			t.Parallel()
@@ -177,8 +178,8 @@ func parityClose(t *testing.T) {
 			outcome(t, run) // a cancel of Close's must not come before the answer is read
 			res := closed(t, run)
 			ended(t, res, stopreason.Completed, "")
-			equal(t, "output", res.Output, "the answer")
-			equal(t, "rung", res.Exit.Rung, client.RungTerm)
+			check.Equal(t, "output", res.Output, "the answer")
+			check.Equal(t, "rung", res.Exit.Rung, client.RungTerm)
 		})
 	})
 
@@ -201,10 +202,10 @@ func parityClose(t *testing.T) {
 		run := s.start(t.Context())
 		firstText(t, run)
 		res := closed(t, run)
-		equal(t, "rungs", s.file("rungs"), "cancel\nclose of session-1\neof\nterm\n")
-		equal(t, "methods", s.methods(), "initialize session/new session/prompt session/cancel session/close")
-		equal(t, "exit", res.Exit.String(), "signal SIGKILL")
-		equal(t, "rung", res.Exit.Rung, client.RungKill)
+		check.Equal(t, "rungs", s.file("rungs"), "cancel\nclose of session-1\neof\nterm\n")
+		check.Equal(t, "methods", s.methods(), "initialize session/new session/prompt session/cancel session/close")
+		check.Equal(t, "exit", res.Exit.String(), "signal SIGKILL")
+		check.Equal(t, "rung", res.Exit.Rung, client.RungKill)
 		reaped(t, s.pid("pid"))
 	})
 }

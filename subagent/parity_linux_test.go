@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/internal/ptrace"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
@@ -41,13 +42,13 @@ func parityPlatform(t *testing.T) {
 		if took := time.Since(begin); took < 300*time.Millisecond || took > 5*time.Second {
 			t.Errorf("the close took %v", took)
 		}
-		equal(t, "rung", res.Exit.Rung, client.RungNone)
+		check.Equal(t, "rung", res.Exit.Rung, client.RungNone)
 		if res.Exit.Code != nil || res.Exit.Signal != nil {
 			t.Errorf("exit %v of a process that is there", res.Exit)
 		}
 		ended(t, res, stopreason.Aborted, client.KindLeftover)
-		equal(t, "step", res.Error.Step, client.StepShutdown)
-		has(t, res.Error.Message, s.file("pid"))
+		check.Equal(t, "step", res.Error.Step, client.StepShutdown)
+		check.Has(t, res.Error.Message, s.file("pid"))
 		release()
 		until(t, "the end of the process", func() bool {
 			_, err := os.Stat(filepath.Join("/proc", s.file("pid")))
@@ -84,10 +85,10 @@ func parityPlatform(t *testing.T) {
 		if ids[1] != ids[0] || ids[2] != ids[0] {
 			t.Errorf("pid, group and session are %v, want its own", ids)
 		}
-		has(t, s.file("tty"), "/dev/tty")
+		check.Has(t, s.file("tty"), "/dev/tty")
 
-		equal(t, "methods", s.methods(), "initialize session/new session/prompt")
-		equal(t, "prompt", compact(t, s.params("session/prompt")), `{"prompt":[{"text":"go","type":"text"}],"sessionId":"session-1"}`)
+		check.Equal(t, "methods", s.methods(), "initialize session/new session/prompt")
+		check.Equal(t, "prompt", compact(t, s.params("session/prompt")), `{"prompt":[{"text":"go","type":"text"}],"sessionId":"session-1"}`)
 		if strings.Contains(s.file(s.log), "what the user said") {
 			t.Error("a label reached the agent")
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
 )
@@ -46,8 +47,8 @@ func parityOutcome(t *testing.T) {
 				if diff := cmp.Diff(tt.raw, res.StopReason); diff != "" {
 					t.Errorf("the raw value (-want +got):\n%s", diff)
 				}
-				equal(t, "output", res.Output, "hello")
-				equal(t, "success", res.Err() == nil, tt.stop == stopreason.Completed)
+				check.Equal(t, "output", res.Output, "hello")
+				check.Equal(t, "success", res.Err() == nil, tt.stop == stopreason.Completed)
 			})
 		}
 	})
@@ -69,8 +70,8 @@ func parityOutcome(t *testing.T) {
 			contents = append(contents, client.BlockType(chunk.Content))
 		}
 		res := closed(t, run)
-		equal(t, "output", res.Output, "one two")
-		equal(t, "updates", strings.Join(contents, " "), "text image resource_link text")
+		check.Equal(t, "output", res.Output, "one two")
+		check.Equal(t, "updates", strings.Join(contents, " "), "text image resource_link text")
 	})
 
 	t.Run("A17 max_tokens and refusal", func(t *testing.T) {
@@ -78,7 +79,7 @@ func parityOutcome(t *testing.T) {
 		for _, stop := range []stopreason.Outcome{stopreason.MaxTokens, stopreason.Refusal} {
 			res := play(t, fmt.Sprintf(`on session/prompt; text "so far"; stop %s`, stop), nil).run("go")
 			ended(t, res, stop, "")
-			equal(t, "output", res.Output, "so far")
+			check.Equal(t, "output", res.Output, "so far")
 			var e *subagent.StopError
 			if !errors.As(res.Err(), &e) || e.Stop != stop || errors.Is(res.Err(), context.Canceled) {
 				t.Errorf("%s: Err() is %v", stop, res.Err())
@@ -101,13 +102,13 @@ func parityOutcome(t *testing.T) {
 		}
 		res := closed(t, run)
 		ended(t, res, stopreason.Completed, "")
-		equal(t, "output", res.Output, "the answer")
-		equal(t, "messages", len(res.Messages), 1)
-		equal(t, "thoughts among the updates", strings.Join(thoughts, "|"), "\n\nlet me think|was that right?")
+		check.Equal(t, "output", res.Output, "the answer")
+		check.Equal(t, "messages", len(res.Messages), 1)
+		check.Equal(t, "thoughts among the updates", strings.Join(thoughts, "|"), "\n\nlet me think|was that right?")
 
 		res = play(t, `on session/prompt; thought "only this"`, nil).run("go")
-		equal(t, "output of thoughts alone", res.Output, "")
-		equal(t, "empty", res.Empty, true)
+		check.Equal(t, "output of thoughts alone", res.Output, "")
+		check.Equal(t, "empty", res.Empty, true)
 	})
 
 	t.Run("A35 the last message that is not empty", func(t *testing.T) {
@@ -131,7 +132,7 @@ func parityOutcome(t *testing.T) {
 		if diff := cmp.Diff(want, res.Messages); diff != "" {
 			t.Errorf("messages (-want +got):\n%s", diff)
 		}
-		equal(t, "output", res.Output, "The answer.")
+		check.Equal(t, "output", res.Output, "The answer.")
 	})
 
 	t.Run("A36 another session's update", func(t *testing.T) {
@@ -150,10 +151,10 @@ func parityOutcome(t *testing.T) {
 		}
 		res := closed(t, run)
 		ended(t, res, stopreason.Completed, "")
-		equal(t, "output", res.Output, "early mine again")
-		equal(t, "read", read, "early mine again")
-		equal(t, "tool calls", len(res.ToolCalls), 0)
-		equal(t, "counts", res.Counts, subagent.Counts{Updates: 3, Foreign: 3})
+		check.Equal(t, "output", res.Output, "early mine again")
+		check.Equal(t, "read", read, "early mine again")
+		check.Equal(t, "tool calls", len(res.ToolCalls), 0)
+		check.Equal(t, "counts", res.Counts, subagent.Counts{Updates: 3, Foreign: 3})
 	})
 
 	t.Run("A53 what adds nothing to the output", func(t *testing.T) {
@@ -170,9 +171,9 @@ func parityOutcome(t *testing.T) {
 			update {"content":{"type":"text","text":"of no kind"}}
 			text "only this"`, nil).run("go")
 		ended(t, res, stopreason.Completed, "")
-		equal(t, "output", res.Output, "only this")
-		equal(t, "messages", len(res.Messages), 1)
-		equal(t, "counts", res.Counts, subagent.Counts{Updates: 10, Unknown: 2})
+		check.Equal(t, "output", res.Output, "only this")
+		check.Equal(t, "messages", len(res.Messages), 1)
+		check.Equal(t, "counts", res.Counts, subagent.Counts{Updates: 10, Unknown: 2})
 		wantCalls := []subagent.ToolCall{{ID: "c1", Title: ptr("A card"), Kind: ptr("edit"), Status: "completed"}}
 		if diff := cmp.Diff(wantCalls, res.ToolCalls); diff != "" {
 			t.Errorf("tool calls (-want +got):\n%s", diff)
@@ -195,13 +196,13 @@ func parityOutcome(t *testing.T) {
 			text "fine"`, nil, "AGENT_KEY="+key)
 		res := s.run("go")
 		ended(t, res, stopreason.Completed, "")
-		equal(t, "output", res.Output, "fine")
-		equal(t, "lines", res.Noise.Lines, 23)
+		check.Equal(t, "output", res.Output, "fine")
+		check.Equal(t, "lines", res.Noise.Lines, 23)
 		if n := len(res.Noise.First); n < 3 || n >= 23 {
 			t.Fatalf("%d lines of noise are kept, want the first few", n)
 		}
-		equal(t, "the first line", res.Noise.First[0], "Loading plugins")
-		has(t, res.Noise.First[1], "using key ")
+		check.Equal(t, "the first line", res.Noise.First[0], "Loading plugins")
+		check.Has(t, res.Noise.First[1], "using key ")
 		for _, line := range res.Noise.First {
 			if len(line) > 1000 || strings.Contains(line, key) {
 				t.Errorf("kept %.1000q", line)
@@ -211,7 +212,7 @@ func parityOutcome(t *testing.T) {
 		// Where it is the reason, the error has it.
 		s = play(t, `noise "Usage: agent [acp] $env.AGENT_KEY"; exit 2`, nil, "AGENT_KEY="+key)
 		e := s.refused(t.Context(), s.request("go"), client.KindExit)
-		has(t, e.Error(), "Usage: agent [acp]", "exit status 2")
+		check.Has(t, e.Error(), "Usage: agent [acp]", "exit status 2")
 		if strings.Contains(e.Error(), key) {
 			t.Errorf("the error shows the key: %v", e)
 		}
@@ -221,19 +222,19 @@ func parityOutcome(t *testing.T) {
 		t.Parallel()
 		res := play(t, `on session/prompt; text "so far"; stderr "ran out of cheese\n"; exit 3`, nil).run("go")
 		ended(t, res, stopreason.Error, client.KindExit)
-		equal(t, "step", res.Error.Step, client.StepPrompt)
-		equal(t, "exit", res.Exit.String(), "exit status 3")
-		equal(t, "rung", res.Exit.Rung, client.RungExit)
-		equal(t, "stderr", res.StderrTail, "ran out of cheese\n")
-		equal(t, "output", res.Output, "so far")
-		equal(t, "retryable", res.Error.Retryable, false)
-		has(t, res.Error.Message, "exit status 3", "ran out of cheese")
+		check.Equal(t, "step", res.Error.Step, client.StepPrompt)
+		check.Equal(t, "exit", res.Exit.String(), "exit status 3")
+		check.Equal(t, "rung", res.Exit.Rung, client.RungExit)
+		check.Equal(t, "stderr", res.StderrTail, "ran out of cheese\n")
+		check.Equal(t, "output", res.Output, "so far")
+		check.Equal(t, "retryable", res.Error.Retryable, false)
+		check.Has(t, res.Error.Message, "exit status 3", "ran out of cheese")
 
 		res = play(t, `on session/prompt; raise KILL`, nil).run("go")
 		ended(t, res, stopreason.Error, client.KindExit)
-		equal(t, "exit", res.Exit.String(), "signal SIGKILL")
-		equal(t, "code", res.Exit.Code, nil)
-		has(t, res.Error.Message, "SIGKILL")
+		check.Equal(t, "exit", res.Exit.String(), "signal SIGKILL")
+		check.Equal(t, "code", res.Exit.Code, nil)
+		check.Has(t, res.Error.Message, "SIGKILL")
 	})
 
 	t.Run("B7 typed errors", func(t *testing.T) {
@@ -251,7 +252,7 @@ func parityOutcome(t *testing.T) {
 				if !ok || re.Code != -32603 || re.Message != "no luck" {
 					t.Errorf("it wraps %#v", re)
 				}
-				has(t, res.Error.Message, "no luck")
+				check.Has(t, res.Error.Message, "no luck")
 			}},
 			"a code of its own": {`on session/prompt; reply error 401 "bad key" ["a list"]`, client.KindAgent, func(t *testing.T, res *subagent.Result) {
 				if res.Error.Code == nil || *res.Error.Code != 401 || string(res.Error.Data) != `["a list"]` {
@@ -259,12 +260,12 @@ func parityOutcome(t *testing.T) {
 				}
 			}},
 			"silence": {`on session/prompt; never reply`, client.KindIdleTimeout, func(t *testing.T, res *subagent.Result) {
-				equal(t, "stop", res.Stop, stopreason.Aborted)
+				check.Equal(t, "stop", res.Stop, stopreason.Aborted)
 			}},
 			"a violation of the protocol": {`on session/prompt; reply "what?"`, client.KindProtocol, nil},
 			"a closed transport": {`on session/prompt; stderr "bye\n"; exit 9`, client.KindExit, func(t *testing.T, res *subagent.Result) {
-				equal(t, "exit", res.Exit.String(), "exit status 9")
-				equal(t, "stderr", res.StderrTail, "bye\n")
+				check.Equal(t, "exit", res.Exit.String(), "exit status 9")
+				check.Equal(t, "stderr", res.StderrTail, "bye\n")
 			}},
 			"a closed stdout": {`on session/prompt; stdout close; wait forever`, client.KindTransport, nil},
 		} {
@@ -275,7 +276,7 @@ func parityOutcome(t *testing.T) {
 					o.IdleTimeout = 300 * time.Millisecond
 				}
 				res := play(t, tt.script, o).run("go")
-				equal(t, "kind", res.Error.Kind, tt.kind)
+				check.Equal(t, "kind", res.Error.Kind, tt.kind)
 				e, ok := errors.AsType[*subagent.Error](res.Err())
 				if !ok || e != res.Error || e.Step != client.StepPrompt || e.Message == "" {
 					t.Errorf("Err() is %#v", res.Err())
@@ -294,13 +295,13 @@ func parityOutcome(t *testing.T) {
 		if res.Exit == nil || res.Exit.Code == nil || *res.Exit.Code != 0 || res.Exit.Signal != nil {
 			t.Errorf("exit %v", res.Exit)
 		}
-		equal(t, "stderr", res.StderrTail, "one line of log\n")
-		equal(t, "stderr truncated", res.StderrTruncated, false)
+		check.Equal(t, "stderr", res.StderrTail, "one line of log\n")
+		check.Equal(t, "stderr truncated", res.StderrTruncated, false)
 
 		res = play(t, `on session/prompt; stderr "Traceback (most recent call last):\n"; text ok
 			on eof; exit 1`, nil).run("go")
-		equal(t, "exit", res.Exit.String(), "exit status 1")
-		has(t, res.StderrTail, "Traceback")
+		check.Equal(t, "exit", res.Exit.String(), "exit status 1")
+		check.Has(t, res.StderrTail, "Traceback")
 	})
 
 	t.Run("C12 versions are recorded together", func(t *testing.T) {
@@ -349,13 +350,13 @@ func parityOutcome(t *testing.T) {
 			}
 			is := fmt.Sprint(*got.protocol, got.client.Name, got.client.Version, deref(got.agent.Name), deref(got.agent.Version),
 				deref(got.model), deref(got.mode), got.labels, deref(got.session))
-			equal(t, got.of, is, want)
+			check.Equal(t, got.of, is, want)
 		}
 		var told struct{ ClientInfo client.Implementation }
 		if err := json.Unmarshal([]byte(s.params("initialize")), &told); err != nil {
 			t.Fatal(err)
 		}
-		equal(t, "what the agent was told", told.ClientInfo, res.Client)
+		check.Equal(t, "what the agent was told", told.ClientInfo, res.Client)
 	})
 
 	t.Run("C20 cancel is no rollback", func(t *testing.T) {
@@ -382,11 +383,11 @@ func parityOutcome(t *testing.T) {
 		}
 		res := closed(t, run)
 		ended(t, res, stopreason.Aborted, "")
-		equal(t, "after a cancel", statuses(res), "done completed, bad failed, open cancelled, asked cancelled")
+		check.Equal(t, "after a cancel", statuses(res), "done completed, bad failed, open cancelled, asked cancelled")
 
 		res = play(t, calls, nil).run("go")
 		ended(t, res, stopreason.Completed, "")
-		equal(t, "without one", statuses(res), "done completed, bad failed, open unknown, asked unknown")
+		check.Equal(t, "without one", statuses(res), "done completed, bad failed, open unknown, asked unknown")
 	})
 
 	t.Run("C21 what is late is not output", func(t *testing.T) {
@@ -403,13 +404,13 @@ func parityOutcome(t *testing.T) {
 		outcome(t, run)
 		s.await("sent")
 		res := closed(t, run)
-		equal(t, "output", res.Output, "the answer")
-		equal(t, "counts", res.Counts, subagent.Counts{Updates: 3, Late: 2})
-		has(t, strings.Join(res.Warnings, "\n"), "after it had ended the turn")
+		check.Equal(t, "output", res.Output, "the answer")
+		check.Equal(t, "counts", res.Counts, subagent.Counts{Updates: 3, Late: 2})
+		check.Has(t, strings.Join(res.Warnings, "\n"), "after it had ended the turn")
 
 		res = play(t, late+"exit 0", &subagent.ACPOptions{SettleTime: hang / 2}).run("go")
-		equal(t, "output with a settle time", res.Output, "the answer, and more")
-		equal(t, "late", res.Counts.Late, 0)
+		check.Equal(t, "output with a settle time", res.Output, "the answer, and more")
+		check.Equal(t, "late", res.Counts.Late, 0)
 	})
 }
 

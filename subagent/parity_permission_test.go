@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
@@ -50,17 +51,17 @@ func parityPermission(t *testing.T) {
 		s := play(t, asks(options), &subagent.ACPOptions{Permission: policy})
 		res := s.run("go")
 		ended(t, res, stopreason.Completed, "")
-		equal(t, "output", res.Output, output)
+		check.Equal(t, "output", res.Output, output)
 		var sent []string
 		for _, a := range s.answers() {
 			sent = append(sent, compact(t, a))
 		}
-		equal(t, "answers", strings.Join(sent, " "), answer)
+		check.Equal(t, "answers", strings.Join(sent, " "), answer)
 		written := ""
 		if s.exists("out.txt") {
 			written = s.file("out.txt")
 		}
-		equal(t, "side effect", written, out)
+		check.Equal(t, "side effect", written, out)
 		want.SessionID, want.ToolCallID, want.Kind, want.Title = "session-1", "c1", ptr("edit"), ptr("Write it")
 		want.RawInput = map[string]any{"path": "out.txt"}
 		if diff := cmp.Diff([]permission.Record{want}, res.Permissions, cmpopts.IgnoreFields(permission.Record{}, "Options", "Ms")); diff != "" {
@@ -144,15 +145,15 @@ func parityPermission(t *testing.T) {
 		s := play(t, asks(yes+no), nil)
 		res := s.run("go")
 		ended(t, res, stopreason.Completed, "")
-		equal(t, "stop reason", *res.StopReason, "end_turn")
-		equal(t, "Err()", res.Err(), nil)
-		equal(t, "warnings", len(res.Warnings), 0)
-		equal(t, "output", res.Output, "then not")
+		check.Equal(t, "stop reason", *res.StopReason, "end_turn")
+		check.Equal(t, "Err()", res.Err(), nil)
+		check.Equal(t, "warnings", len(res.Warnings), 0)
+		check.Equal(t, "output", res.Output, "then not")
 		want := []subagent.ToolCall{{ID: "c1", Title: ptr("Write it"), Kind: ptr("edit"), Status: "unknown", Permitted: ptr(false)}}
 		if diff := cmp.Diff(want, res.ToolCalls); diff != "" {
 			t.Errorf("tool calls (-want +got):\n%s", diff)
 		}
-		equal(t, "exit", res.Exit.String(), "exit status 0")
+		check.Equal(t, "exit", res.Exit.String(), "exit status 0")
 	})
 
 	t.Run("C7 the request's session and input", func(t *testing.T) {
@@ -171,10 +172,10 @@ func parityPermission(t *testing.T) {
 			}
 		}
 		res := s.do(req)
-		equal(t, "session", asked.SessionID, *res.SessionID)
-		equal(t, "directory", asked.Dir, s.dir)
-		equal(t, "tool call", string(asked.ToolCall.ToolCallId), "c1")
-		equal(t, "path", asked.ToolCall.Locations[0].Path, s.path("out.txt"))
+		check.Equal(t, "session", asked.SessionID, *res.SessionID)
+		check.Equal(t, "directory", asked.Dir, s.dir)
+		check.Equal(t, "tool call", string(asked.ToolCall.ToolCallId), "c1")
+		check.Equal(t, "path", asked.ToolCall.Locations[0].Path, s.path("out.txt"))
 		input := map[string]any{"path": "out.txt"}
 		if diff := cmp.Diff(any(input), asked.ToolCall.RawInput); diff != "" {
 			t.Errorf("raw input (-want +got):\n%s", diff)
@@ -201,7 +202,7 @@ func parityPermission(t *testing.T) {
 		if len(res.Permissions) != 1 || res.Permissions[0].SessionID != "nested-7" || res.Permissions[0].Decision != permission.Allowed {
 			t.Errorf("permissions %+v", res.Permissions)
 		}
-		equal(t, "output", res.Output, "done")
-		equal(t, "our tool calls", len(res.ToolCalls), 0)
+		check.Equal(t, "output", res.Output, "done")
+		check.Equal(t, "our tool calls", len(res.ToolCalls), 0)
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
@@ -91,14 +92,14 @@ func parityProcess(t *testing.T) {
 			text "none of it worked"`, nil)
 		res := s.run("go")
 		ended(t, res, stopreason.Completed, "")
-		equal(t, "codes", s.file("codes"), strings.Repeat("-32601\n", 5))
-		equal(t, "a file was written", s.exists("new.txt"), false)
+		check.Equal(t, "codes", s.file("codes"), strings.Repeat("-32601\n", 5))
+		check.Equal(t, "a file was written", s.exists("new.txt"), false)
 		for _, answer := range s.answers() {
 			if strings.Contains(answer, "for nobody") {
 				t.Errorf("the agent was told: %s", answer)
 			}
 		}
-		equal(t, "output", res.Output, "none of it worked")
+		check.Equal(t, "output", res.Output, "none of it worked")
 	})
 
 	t.Run("A48 end to end in a parent session's directory", func(t *testing.T) {
@@ -129,17 +130,17 @@ func parityProcess(t *testing.T) {
 		}
 		res := closed(t, run)
 		ended(t, res, stopreason.Completed, "")
-		equal(t, "output", res.Output, "Answer: who was here? the proof is in proof.txt")
+		check.Equal(t, "output", res.Output, "Answer: who was here? the proof is in proof.txt")
 		proof, err := os.ReadFile(filepath.Join(parent, "proof.txt"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		pid, rest, _ := strings.Cut(string(proof), " ")
-		equal(t, "proof", rest, fmt.Sprintf("in %s for session %s in %s", parent, *res.SessionID, parent))
+		check.Equal(t, "proof", rest, fmt.Sprintf("in %s for session %s in %s", parent, *res.SessionID, parent))
 		if n, err := strconv.Atoi(pid); err != nil || n == os.Getpid() {
 			t.Errorf("it ran as process %s, this is %d", pid, os.Getpid())
 		}
-		equal(t, "exit", res.Exit.String(), "exit status 0")
+		check.Equal(t, "exit", res.Exit.String(), "exit status 0")
 	})
 
 	t.Run("A49 each start is a new child", func(t *testing.T) {
@@ -150,9 +151,9 @@ func parityProcess(t *testing.T) {
 			os.Remove(s.log)
 			res := s.run("go")
 			ended(t, res, stopreason.Completed, "")
-			equal(t, "methods", s.methods(), "initialize session/new session/prompt")
+			check.Equal(t, "methods", s.methods(), "initialize session/new session/prompt")
 			pid, rest, _ := strings.Cut(res.Output, " ")
-			equal(t, "count of prompts", rest, "of 1")
+			check.Equal(t, "count of prompts", rest, "of 1")
 			pids = append(pids, pid)
 		}
 		if pids[0] == pids[1] {
@@ -182,7 +183,7 @@ func parityProcess(t *testing.T) {
 		res := closed(t, waited(t, run))
 		ended(t, res, stopreason.Completed, "")
 		for where, text := range map[string]string{"writer": stderr.String(), "tail": res.StderrTail} {
-			has(t, text, "at work\nkey: ", "!\n")
+			check.Has(t, text, "at work\nkey: ", "!\n")
 			if strings.Contains(text, secret) || strings.Contains(text, "hunter2") {
 				t.Errorf("%s: %q shows the key", where, text)
 			}
@@ -191,8 +192,8 @@ func parityProcess(t *testing.T) {
 		// The tail is kept without a writer too, and it is bounded.
 		s = play(t, `on session/prompt; stderr "x" size=200KB; stderr "the end\n"`, &subagent.ACPOptions{StderrTail: 1000})
 		res = s.run("go")
-		equal(t, "truncated", res.StderrTruncated, true)
-		has(t, res.StderrTail, "the end\n")
+		check.Equal(t, "truncated", res.StderrTruncated, true)
+		check.Has(t, res.StderrTail, "the end\n")
 		if len(res.StderrTail) > 1000 {
 			t.Errorf("%d bytes are kept", len(res.StderrTail))
 		}
@@ -223,11 +224,11 @@ func parityProcess(t *testing.T) {
 			t.Errorf("the error shows the key: %v", res.Err())
 		}
 		// It is replaced, and not just gone: the rest is there.
-		has(t, res.StderrTail, "authenticated with ")
-		has(t, *res.ToolCalls[0].Title, "curl -H ")
-		has(t, *res.Permissions[0].Title, "curl -u ")
-		has(t, res.Error.Message, " is not valid")
-		has(t, strings.Join(res.Agent.Command, " "), "authenticated with ")
+		check.Has(t, res.StderrTail, "authenticated with ")
+		check.Has(t, *res.ToolCalls[0].Title, "curl -H ")
+		check.Has(t, *res.Permissions[0].Title, "curl -u ")
+		check.Has(t, res.Error.Message, " is not valid")
+		check.Has(t, strings.Join(res.Agent.Command, " "), "authenticated with ")
 	})
 }
 

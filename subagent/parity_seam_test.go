@@ -11,6 +11,7 @@ import (
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
 	"github.com/errand-acp/errand/subagent/subagenttest"
@@ -29,7 +30,7 @@ func paritySeam(t *testing.T) {
 			ids[run.ID()] = true
 			firstText(t, run)
 		}
-		equal(t, "different ids", len(ids), 3)
+		check.Equal(t, "different ids", len(ids), 3)
 		for _, run := range runs {
 			results := make([]*subagent.Result, 4)
 			var closers sync.WaitGroup
@@ -38,15 +39,15 @@ func paritySeam(t *testing.T) {
 			}
 			closers.Wait()
 			for _, res := range append(results, run.Close()) {
-				equal(t, "the same result", res, results[0])
+				check.Equal(t, "the same result", res, results[0])
 			}
 			res := results[0]
 			ended(t, res, stopreason.Aborted, "")
-			equal(t, "run id", res.RunID, run.ID())
-			equal(t, "session id", *res.SessionID, "session-1")
-			equal(t, "exit", res.Exit.String(), "exit status 3")
+			check.Equal(t, "run id", res.RunID, run.ID())
+			check.Equal(t, "session id", *res.SessionID, "session-1")
+			check.Equal(t, "exit", res.Exit.String(), "exit status 3")
 			out := outcome(t, run)
-			equal(t, "outcome", string(out.Stop)+out.Output, string(res.Stop)+res.Output)
+			check.Equal(t, "outcome", string(out.Stop)+out.Output, string(res.Stop)+res.Output)
 		}
 	})
 
@@ -64,10 +65,10 @@ func paritySeam(t *testing.T) {
 		if len(ends) != 1 || ends[0] == nil || ends[0].Error == nil {
 			t.Fatalf("%d end events: %+v", len(ends), ends)
 		}
-		equal(t, "kind", ends[0].Error.Kind, client.KindExit)
-		has(t, ends[0].Error.Message, "exit status 3", "broke")
-		equal(t, "stop", ends[0].Stop, stopreason.Error)
-		equal(t, "message in the result", res.Error.Message, ends[0].Error.Message)
+		check.Equal(t, "kind", ends[0].Error.Kind, client.KindExit)
+		check.Has(t, ends[0].Error.Message, "exit status 3", "broke")
+		check.Equal(t, "stop", ends[0].Stop, stopreason.Error)
+		check.Equal(t, "message in the result", res.Error.Message, ends[0].Error.Message)
 
 		// A sink that panics.
 		req.Events = func(e subagent.Event) {
@@ -77,9 +78,9 @@ func paritySeam(t *testing.T) {
 		}
 		res = s.do(req)
 		ended(t, res, stopreason.Error, client.KindExit)
-		equal(t, "output", res.Output, "so far")
-		equal(t, "exit", res.Exit.String(), "exit status 3")
-		has(t, strings.Join(res.Warnings, "\n"), "panicked at a end event")
+		check.Equal(t, "output", res.Output, "so far")
+		check.Equal(t, "exit", res.Exit.String(), "exit status 3")
+		check.Has(t, strings.Join(res.Warnings, "\n"), "panicked at a end event")
 	})
 
 	t.Run("A32 a removed provider", func(t *testing.T) {
@@ -95,8 +96,8 @@ func paritySeam(t *testing.T) {
 		}
 		defer run.Close()
 		firstText(t, run)
-		equal(t, "removed", agents.Remove("scripted"), true)
-		equal(t, "removed again", agents.Remove("scripted"), false)
+		check.Equal(t, "removed", agents.Remove("scripted"), true)
+		check.Equal(t, "removed again", agents.Remove("scripted"), false)
 		_, err = agents.Start(t.Context(), "scripted", s.request("go"))
 		if e := asError(t, err, client.KindConfig); !errors.Is(e, subagent.ErrUnknownProvider) {
 			t.Errorf("after the removal: %v", err)
@@ -104,8 +105,8 @@ func paritySeam(t *testing.T) {
 		s.touch("go-on")
 		res := closed(t, waited(t, run))
 		ended(t, res, stopreason.Completed, "")
-		equal(t, "output", res.Output, "begun, and done")
-		equal(t, "exit", res.Exit.String(), "exit status 0")
+		check.Equal(t, "output", res.Output, "begun, and done")
+		check.Equal(t, "exit", res.Exit.String(), "exit status 0")
 		if err := agents.Add(s.provider); err != nil {
 			t.Errorf("it cannot be added again: %v", err)
 		}
@@ -134,9 +135,9 @@ func paritySeam(t *testing.T) {
 				"Delegate":     func(p subagent.Provider) error { _, err := subagent.Delegate(t.Context(), p, req); return err },
 			} {
 				e := asError(t, start(s.provider), client.KindCapability)
-				equal(t, way+": capability", e.Capability, capability)
-				equal(t, way+": provider", e.Provider, "scripted")
-				has(t, e.Error(), `"scripted"`, string(capability))
+				check.Equal(t, way+": capability", e.Capability, capability)
+				check.Equal(t, way+": provider", e.Provider, "scripted")
+				check.Has(t, e.Error(), `"scripted"`, string(capability))
 			}
 			if capability == subagent.CapabilityModel {
 				res, err := subagent.Delegate(t.Context(), function, req)
@@ -152,7 +153,7 @@ func paritySeam(t *testing.T) {
 		if e := asError(t, err, client.KindConfig); !errors.Is(e, subagent.ErrUnknownProvider) {
 			t.Errorf("an unknown provider: %v", err)
 		}
-		has(t, err.Error(), "nobody", "function", "scripted")
+		check.Has(t, err.Error(), "nobody", "function", "scripted")
 		err = agents.Add(inProcess(t, "scripted"))
 		if e := asError(t, err, client.KindConfig); !errors.Is(e, subagent.ErrDuplicateProvider) {
 			t.Errorf("a duplicate provider: %v", err)
@@ -161,7 +162,7 @@ func paritySeam(t *testing.T) {
 		if !errors.Is(err, subagent.ErrDuplicateProvider) {
 			t.Errorf("a duplicate provider: %v", err)
 		}
-		equal(t, "names", strings.Join(agents.Names(), " "), "function scripted")
+		check.Equal(t, "names", strings.Join(agents.Names(), " "), "function scripted")
 	})
 
 	t.Run("A34 lifecycle events", func(t *testing.T) {
@@ -179,11 +180,11 @@ func paritySeam(t *testing.T) {
 		req := s.request("go")
 		req.Events = func(e subagent.Event) { events = append(events, e) }
 		res := s.do(req)
-		equal(t, "events", types(events), "start end")
-		equal(t, "the start's session", *events[0].Start.SessionID, "session-1")
-		equal(t, "the end's result", events[1].Result.Stop, res.Stop)
+		check.Equal(t, "events", types(events), "start end")
+		check.Equal(t, "the start's session", *events[0].Start.SessionID, "session-1")
+		check.Equal(t, "the end's result", events[1].Result.Stop, res.Stop)
 		for _, e := range events {
-			equal(t, "run id", e.RunID, res.RunID)
+			check.Equal(t, "run id", e.RunID, res.RunID)
 		}
 
 		// Everything in between, in its order.
@@ -191,9 +192,9 @@ func paritySeam(t *testing.T) {
 		s = play(t, asks(yes+no)+"\n on session/new; notify session/update {\"sessionId\":\"session-1\",\"update\":{\"sessionUpdate\":\"current_mode_update\",\"currentModeId\":\"early\"}}", nil)
 		req.Dir = s.dir
 		s.do(req)
-		equal(t, "events", types(events), "start update permission update end")
-		has(t, string(events[1].Update), `"early"`)
-		has(t, string(events[3].Update), `"then not"`)
+		check.Equal(t, "events", types(events), "start update permission update end")
+		check.Has(t, string(events[1].Update), `"early"`)
+		check.Has(t, string(events[3].Update), `"then not"`)
 
 		// A start that is refused, or fails, has none.
 		events = nil
@@ -202,7 +203,7 @@ func paritySeam(t *testing.T) {
 		s.refused(t.Context(), req, client.KindAgent)
 		req.Dir = ""
 		s.refused(t.Context(), req, client.KindConfig)
-		equal(t, "events", types(events), "")
+		check.Equal(t, "events", types(events), "")
 
 		// A listener that panics at every one of them.
 		s = play(t, asks(yes+no), nil)
@@ -211,9 +212,9 @@ func paritySeam(t *testing.T) {
 		req.Events = func(subagent.Event) { n++; panic("a listener's own affair") }
 		res = s.do(req)
 		ended(t, res, stopreason.Completed, "")
-		equal(t, "output", res.Output, "then not")
-		equal(t, "events", n, 4)
-		has(t, strings.Join(res.Warnings, "\n"), "Request.Events panicked at a start event")
+		check.Equal(t, "output", res.Output, "then not")
+		check.Equal(t, "events", n, 4)
+		check.Has(t, strings.Join(res.Warnings, "\n"), "Request.Events panicked at a start event")
 	})
 
 	t.Run("A50 one contract", func(t *testing.T) {
@@ -243,8 +244,8 @@ func paritySeam(t *testing.T) {
 			}
 			res := closed(t, waited(t, run))
 			ended(t, res, stopreason.Completed, "")
-			equal(t, "output", res.Output, "answer to "+name)
-			equal(t, "provider", res.Provider, name)
+			check.Equal(t, "output", res.Output, "answer to "+name)
+			check.Equal(t, "provider", res.Provider, name)
 		}
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
 )
@@ -34,7 +35,7 @@ func parityPrompt(t *testing.T) {
 		}
 		s := play(t, taking, nil)
 		ended(t, s.do(subagent.Request{Dir: s.dir, Prompt: prompt}), stopreason.Completed, "")
-		equal(t, "params", compact(t, s.params("session/prompt")), `{"prompt":[`+
+		check.Equal(t, "params", compact(t, s.params("session/prompt")), `{"prompt":[`+
 			`{"text":"look at ","type":"text"},`+
 			`{"name":"spec","type":"resource_link","uri":"file:///spec.md"},`+
 			`{"data":"aGk=","mimeType":"image/png","type":"image"},`+
@@ -45,10 +46,10 @@ func parityPrompt(t *testing.T) {
 		// The same without the capabilities: nothing is sent, and nothing is dropped.
 		s = play(t, "", nil)
 		e := s.refused(t.Context(), subagent.Request{Dir: s.dir, Prompt: prompt}, client.KindCapability)
-		has(t, e.Message, "block 2", "image")
-		equal(t, "methods", s.methods(), "initialize")
+		check.Has(t, e.Message, "block 2", "image")
+		check.Equal(t, "methods", s.methods(), "initialize")
 		e = s.refused(t.Context(), subagent.Request{Dir: s.dir, Prompt: []acp.ContentBlock{acp.TextBlock("x"), acp.AudioBlock("aGk=", "audio/wav")}}, client.KindCapability)
-		has(t, e.Message, "block 1", "audio")
+		check.Has(t, e.Message, "block 1", "audio")
 
 		// No prompt at all, and one that says nothing.
 		s = play(t, "", nil)
@@ -99,10 +100,10 @@ func parityStart(t *testing.T) {
 				}
 				run, err := p.Start(t.Context(), subagent.Request{Dir: dir, Prompt: subagent.Text("go")})
 				e := asError(t, err, client.KindSpawn)
-				equal(t, "run", run, nil)
-				equal(t, "step", e.Step, client.StepSpawn)
-				equal(t, "retryable", e.Retryable, false)
-				has(t, e.Error(), "broken", tt.says)
+				check.Equal(t, "run", run, nil)
+				check.Equal(t, "step", e.Step, client.StepSpawn)
+				check.Equal(t, "retryable", e.Retryable, false)
+				check.Has(t, e.Error(), "broken", tt.says)
 			})
 		}
 	})
@@ -118,9 +119,9 @@ func parityStart(t *testing.T) {
 			os.Remove(s.log)
 			res := s.do(subagent.Request{ParentDir: parent, Prompt: subagent.Text("go")})
 			ended(t, res, stopreason.Completed, "")
-			equal(t, "of the process", s.file("where"), s.dir+" "+s.dir)
-			equal(t, "of the session", compact(t, s.params("session/new")), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, s.dir))
-			equal(t, "of the result", res.Dir, s.dir)
+			check.Equal(t, "of the process", s.file("where"), s.dir+" "+s.dir)
+			check.Equal(t, "of the session", compact(t, s.params("session/new")), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, s.dir))
+			check.Equal(t, "of the result", res.Dir, s.dir)
 		}
 	})
 
@@ -128,12 +129,12 @@ func parityStart(t *testing.T) {
 		t.Parallel()
 		s := play(t, "", nil)
 		e := s.refused(t.Context(), subagent.Request{Prompt: subagent.Text("go")}, client.KindConfig)
-		equal(t, "step", e.Step, client.StepConfig)
-		has(t, e.Message, "no directory")
+		check.Equal(t, "step", e.Step, client.StepConfig)
+		check.Has(t, e.Message, "no directory")
 		s.notSpawned()
 		// The proof that the sentinel would be there.
 		s.run("go")
-		equal(t, "a process was started", s.exists(s.log), true)
+		check.Equal(t, "a process was started", s.exists(s.log), true)
 	})
 
 	t.Run("A11 a configured directory wins", func(t *testing.T) {
@@ -142,12 +143,12 @@ func parityStart(t *testing.T) {
 		override := canonical(t, t.TempDir())
 		s.configured(t, override, `on session/prompt; text "$pwd $cwd"`)
 		res := s.do(subagent.Request{Dir: s.dir, ParentDir: t.TempDir(), Prompt: subagent.Text("go")})
-		equal(t, "of process and session", res.Output, override+" "+override)
-		equal(t, "of the result", res.Dir, override)
+		check.Equal(t, "of process and session", res.Output, override+" "+override)
+		check.Equal(t, "of the result", res.Dir, override)
 		// Without one the request's own wins over the parent's.
 		s = play(t, `on session/prompt; text "$pwd $cwd"`, nil)
 		res = s.do(subagent.Request{Dir: s.dir, ParentDir: t.TempDir(), Prompt: subagent.Text("go")})
-		equal(t, "of process and session", res.Output, s.dir+" "+s.dir)
+		check.Equal(t, "of process and session", res.Output, s.dir+" "+s.dir)
 	})
 
 	t.Run("A12 a relative configured directory", func(t *testing.T) {
@@ -172,10 +173,10 @@ func parityStart(t *testing.T) {
 			}
 		}
 		res := s.do(req)
-		equal(t, "where it ran", res.Output, dir)
-		equal(t, "announced", announced, dir)
-		equal(t, "in the result", res.Dir, dir)
-		equal(t, "on the wire", compact(t, s.params("session/new")), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, dir))
+		check.Equal(t, "where it ran", res.Output, dir)
+		check.Equal(t, "announced", announced, dir)
+		check.Equal(t, "in the result", res.Dir, dir)
+		check.Equal(t, "on the wire", compact(t, s.params("session/new")), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, dir))
 	})
 
 	t.Run("A13 an empty configured directory", func(t *testing.T) {
@@ -220,19 +221,19 @@ func parityStart(t *testing.T) {
 					t.Errorf("run %v, error %v", run, err)
 					return
 				}
-				has(t, e.Message, shut, "cannot be entered")
+				check.Has(t, e.Message, shut, "cannot be entered")
 			}, open, shut)
 		})
 		for name, dir := range map[string]string{"a missing one": filepath.Join(parent, "missing"), "a file": file} {
 			for _, req := range []subagent.Request{{Dir: dir}, {ParentDir: dir}} {
 				req.Prompt = subagent.Text("go")
 				e := s.refused(t.Context(), req, client.KindConfig)
-				equal(t, name+": step", e.Step, client.StepConfig)
-				has(t, e.Message, dir)
+				check.Equal(t, name+": step", e.Step, client.StepConfig)
+				check.Has(t, e.Message, dir)
 			}
 			// A configured one when it is configured.
 			_, err := subagent.NewACP("a", client.Command{Path: "agent", Dir: dir}, nil)
-			has(t, asError(t, err, client.KindConfig).Message, dir)
+			check.Has(t, asError(t, err, client.KindConfig).Message, dir)
 		}
 		s.notSpawned()
 	})
@@ -249,7 +250,7 @@ func parityStart(t *testing.T) {
 		}
 		for _, parent := range []string{".", "testdata", "..", vanished} {
 			e := s.refused(t.Context(), subagent.Request{ParentDir: parent, Prompt: subagent.Text("go")}, client.KindConfig)
-			has(t, e.Message, fmt.Sprintf("%q", parent))
+			check.Has(t, e.Message, fmt.Sprintf("%q", parent))
 		}
 		s.notSpawned()
 	})
@@ -265,7 +266,7 @@ func parityStart(t *testing.T) {
 			"Delegate": func() error { _, err := subagent.Delegate(ctx, s.provider, s.request("go")); return err },
 		} {
 			e := asError(t, start(), client.KindCancelled)
-			has(t, e.Error(), "the user went home")
+			check.Has(t, e.Error(), "the user went home")
 			if !errors.Is(e, cause) {
 				t.Errorf("%s: %v does not wrap the cause", name, e)
 			}
@@ -288,7 +289,7 @@ func parityStart(t *testing.T) {
 				o.Graces = graces
 				_, err := subagent.NewACP("a", client.Command{Path: "agent"}, &o)
 				e := asError(t, err, client.KindConfig)
-				has(t, e.Message, field+":")
+				check.Has(t, e.Message, field+":")
 			}
 			*at = 24 * time.Hour
 			o.Graces = graces
@@ -314,9 +315,9 @@ func parityStart(t *testing.T) {
 				s := play(t, fmt.Sprintf(`on %s; write asked.pid "$pid"; never reply`, tt.step),
 					&subagent.ACPOptions{StartTimeout: tt.timeout, Graces: shortGraces})
 				e := s.refused(t.Context(), s.request("go"), client.KindStartupTimeout)
-				equal(t, "step", e.Step, tt.step)
-				has(t, e.Message, string(tt.step), tt.timeout.String())
-				equal(t, "retryable", e.Retryable, true)
+				check.Equal(t, "step", e.Step, tt.step)
+				check.Has(t, e.Message, string(tt.step), tt.timeout.String())
+				check.Equal(t, "retryable", e.Retryable, true)
 				if tt.step == client.StepNewSession {
 					reaped(t, s.pid("asked.pid"))
 					if strings.Contains(s.methods(), "session/prompt") {
@@ -332,9 +333,9 @@ func parityStart(t *testing.T) {
 		for _, version := range []string{"99", "0", "2", `"2025-01-01"`, "null"} {
 			s := play(t, fmt.Sprintf(`on initialize; write pid "$pid"; reply {"protocolVersion":%s}`, version), nil)
 			e := s.refused(t.Context(), s.request("go"), client.KindVersion)
-			equal(t, "step", e.Step, client.StepInitialize)
-			has(t, e.Message, "version "+version+",", "speaks 1")
-			equal(t, "methods", s.methods(), "initialize")
+			check.Equal(t, "step", e.Step, client.StepInitialize)
+			check.Has(t, e.Message, "version "+version+",", "speaks 1")
+			check.Equal(t, "methods", s.methods(), "initialize")
 			reaped(t, s.pid("pid"))
 		}
 	})
@@ -345,20 +346,20 @@ func parityStart(t *testing.T) {
 			`
 		s := play(t, announces+`on session/new; fail -32000 "Authentication required"`, nil)
 		e := s.refused(t.Context(), s.request("go"), client.KindAuthRequired)
-		equal(t, "step", e.Step, client.StepNewSession)
-		has(t, e.Message, "oauth", "api-key")
-		equal(t, "methods", s.methods(), "initialize session/new")
+		check.Equal(t, "step", e.Step, client.StepNewSession)
+		check.Has(t, e.Message, "oauth", "api-key")
+		check.Equal(t, "methods", s.methods(), "initialize session/new")
 
 		// The methods in the error itself, and no word of them before.
 		s = play(t, `on session/new; reply error -32000 "please log in" {"authMethods":[{"id":"device"}]}`, nil)
-		has(t, s.refused(t.Context(), s.request("go"), client.KindAuthRequired).Message, "device")
+		check.Has(t, s.refused(t.Context(), s.request("go"), client.KindAuthRequired).Message, "device")
 
 		// Only when it is asked something.
 		s = play(t, announces+`on session/prompt; fail -32000 "Authentication required"`, nil)
 		res := s.run("go")
 		ended(t, res, stopreason.Error, client.KindAuthRequired)
-		equal(t, "step", res.Error.Step, client.StepPrompt)
-		has(t, res.Error.Message, "oauth", "api-key")
+		check.Equal(t, "step", res.Error.Step, client.StepPrompt)
+		check.Has(t, res.Error.Message, "oauth", "api-key")
 	})
 
 	t.Run("A43 a model is asked for", func(t *testing.T) {
@@ -367,9 +368,9 @@ func parityStart(t *testing.T) {
 		req := s.request("go")
 		req.Model = "big-1"
 		e := s.refused(t.Context(), req, client.KindCapability)
-		equal(t, "capability", e.Capability, subagent.CapabilityModel)
-		equal(t, "provider", e.Provider, "scripted")
-		has(t, e.Error(), "model", "scripted")
+		check.Equal(t, "capability", e.Capability, subagent.CapabilityModel)
+		check.Equal(t, "provider", e.Provider, "scripted")
+		check.Has(t, e.Error(), "model", "scripted")
 		s.notSpawned()
 	})
 
@@ -377,18 +378,18 @@ func parityStart(t *testing.T) {
 		t.Parallel()
 		s := play(t, "", nil)
 		e := s.refused(t.Context(), subagent.Request{Dir: "a/b", Prompt: subagent.Text("go")}, client.KindConfig)
-		has(t, e.Message, `"a/b"`, "absolute")
+		check.Has(t, e.Message, `"a/b"`, "absolute")
 		s.notSpawned()
 
 		// What an agent does not take of session/new it says itself, and so does the
 		// error. We send an empty list.
 		s = play(t, `on session/new; fail -32602 "mcpServers: not supported" {"field":"mcpServers"}`, nil)
 		e = s.refused(t.Context(), s.request("go"), client.KindAgent)
-		equal(t, "step", e.Step, client.StepNewSession)
-		equal(t, "code", *e.Code, -32602)
-		equal(t, "data", string(e.Data), `{"field":"mcpServers"}`)
-		has(t, e.Message, "mcpServers: not supported")
-		equal(t, "params", compact(t, s.params("session/new")), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, s.dir))
+		check.Equal(t, "step", e.Step, client.StepNewSession)
+		check.Equal(t, "code", *e.Code, -32602)
+		check.Equal(t, "data", string(e.Data), `{"field":"mcpServers"}`)
+		check.Has(t, e.Message, "mcpServers: not supported")
+		check.Equal(t, "params", compact(t, s.params("session/new")), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, s.dir))
 	})
 
 	t.Run("C1 the handshake", func(t *testing.T) {
@@ -396,11 +397,11 @@ func parityStart(t *testing.T) {
 		s := play(t, `on session/new; answer {"sessionId":"s-42"}`, nil)
 		res := s.run("go")
 		ended(t, res, stopreason.Completed, "")
-		equal(t, "session", *res.SessionID, "s-42")
-		equal(t, "protocol", *res.ProtocolVersion, 1)
-		equal(t, "agent", *res.Agent.Name+" "+*res.Agent.Version, "scripted-agent 1")
-		equal(t, "methods", s.methods(), "initialize session/new session/prompt")
-		has(t, s.params("session/prompt"), `"sessionId":"s-42"`)
+		check.Equal(t, "session", *res.SessionID, "s-42")
+		check.Equal(t, "protocol", *res.ProtocolVersion, 1)
+		check.Equal(t, "agent", *res.Agent.Name+" "+*res.Agent.Version, "scripted-agent 1")
+		check.Equal(t, "methods", s.methods(), "initialize session/new session/prompt")
+		check.Has(t, s.params("session/prompt"), `"sessionId":"s-42"`)
 	})
 
 	t.Run("C2 the prompt's text comes back", func(t *testing.T) {
@@ -411,9 +412,9 @@ func parityStart(t *testing.T) {
 		for u := range run.Updates() {
 			kinds, raw = append(kinds, u.Kind), append(raw, string(u.Raw))
 		}
-		equal(t, "kinds", strings.Join(kinds, " "), "agent_message_chunk")
-		has(t, strings.Join(raw, ""), `"you said: go"`)
-		equal(t, "output", closed(t, run).Output, "you said: go")
+		check.Equal(t, "kinds", strings.Join(kinds, " "), "agent_message_chunk")
+		check.Has(t, strings.Join(raw, ""), `"you said: go"`)
+		check.Equal(t, "output", closed(t, run).Output, "you said: go")
 	})
 }
 

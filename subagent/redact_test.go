@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/errand-acp/errand/envscrub"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
@@ -91,7 +92,7 @@ on session/prompt
 	if len(res.Permissions) != 1 || res.Permissions[0].Decision != permission.Cancelled || res.Permissions[0].ToolCallID != "c9" {
 		t.Errorf("permissions %+v, want the one of c9, cancelled", res.Permissions)
 	}
-	has(t, strings.Join(res.Warnings, "\n"), "after it had ended the turn")
+	check.Has(t, strings.Join(res.Warnings, "\n"), "after it had ended the turn")
 }
 
 // An environment that is passed on unscrubbed is loud: the result names what looks like
@@ -103,9 +104,9 @@ func TestUnscrubbedEnvironment(t *testing.T) {
 	cmd.Inherit.Mode = envscrub.None
 	s := &scene{TB: t, dir: canonical(t, t.TempDir()), provider: provider(t, cmd, nil)}
 	res := s.run("go")
-	equal(t, "output", res.Output, secret)
+	check.Equal(t, "output", res.Output, secret)
 	warnings := strings.Join(res.Warnings, "\n")
-	has(t, warnings, "ERRAND_TEST_TOKEN")
+	check.Has(t, warnings, "ERRAND_TEST_TOKEN")
 	if strings.Contains(warnings, secret) {
 		t.Errorf("a warning holds the value: %s", warnings)
 	}

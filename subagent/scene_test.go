@@ -183,23 +183,6 @@ func ended(t testing.TB, res *subagent.Result, stop stopreason.Outcome, kind cli
 	}
 }
 
-func equal[T comparable](t testing.TB, what string, got, want T) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s: got %#v, want %#v", what, got, want)
-	}
-}
-
-// has checks that text mentions each of the words.
-func has(t testing.TB, text string, words ...string) {
-	t.Helper()
-	for _, word := range words {
-		if !strings.Contains(text, word) {
-			t.Errorf("%q does not mention %q", text, word)
-		}
-	}
-}
-
 // frame is a line that the agent read.
 type frame struct {
 	ID     json.RawMessage `json:"id"`

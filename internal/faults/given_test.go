@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/permission"
 )
 
@@ -79,7 +80,7 @@ func within(d time.Duration) func(*scene) {
 func says(words ...string) func(*scene) {
 	return func(s *scene) {
 		s.Helper()
-		has(s, s.message(), words...)
+		check.Has(s, s.message(), words...)
 	}
 }
 
@@ -88,9 +89,9 @@ func warns(words ...string) func(*scene) {
 	return func(s *scene) {
 		s.Helper()
 		all := strings.Join(s.result.Warnings, "\n")
-		has(s, all, words...)
+		check.Has(s, all, words...)
 		if len(words) == 0 {
-			equal(s, "warnings", all, "")
+			check.Equal(s, "warnings", all, "")
 		}
 	}
 }
@@ -99,7 +100,7 @@ func warns(words ...string) func(*scene) {
 func wrote(name, want string) func(*scene) {
 	return func(s *scene) {
 		s.Helper()
-		equal(s, name, s.file(name), want)
+		check.Equal(s, name, s.file(name), want)
 	}
 }
 

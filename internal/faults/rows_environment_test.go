@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/errand-acp/errand/envscrub"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/subagent"
 )
 
@@ -41,33 +42,33 @@ func variableRows() []row {
 		{id: "E1", does: "dumps its environment", errand: "completed; none of the withheld names or values is in it, and the result has the names", forms: []form{
 			{script: dump, check: all(scrubbed, func(s *scene) {
 				for name, value := range inherited {
-					has(s, "\n"+s.text()+"\n", "\n"+name+"="+value+"\n")
+					check.Has(s, "\n"+s.text()+"\n", "\n"+name+"="+value+"\n")
 				}
-				has(s, "\n"+s.text()+"\n", "\nPWD="+s.dir+"\n", "\nERRAND_RUN=", "\nPATH="+os.Getenv("PATH")+"\n")
+				check.Has(s, "\n"+s.text()+"\n", "\nPWD="+s.dir+"\n", "\nERRAND_RUN=", "\nPATH="+os.Getenv("PATH")+"\n")
 			})},
-			{name: "before initialize, on stderr", script: `stderr "$environ"; exit 1`, want: exited, check: func(s *scene) { lacks(s, s.err.Partial.StderrTail, canary, "GITHUB_TOKEN") }},
+			{name: "before initialize, on stderr", script: `stderr "$environ"; exit 1`, want: exited, check: func(s *scene) { check.Lacks(s, s.err.Partial.StderrTail, canary, "GITHUB_TOKEN") }},
 			{name: "of a child", script: `on session/prompt; spawn; write env "$environ"; end; wait children; read env; text $answer`, check: scrubbed},
 			{name: "strict", given: inherit(envscrub.Policy{Mode: envscrub.Strict}), script: dump, check: all(scrubbed, func(s *scene) {
-				lacks(s, s.text(), "KEYBOARD_LAYOUT", "MONKEY_SEE")
-				has(s, s.text(), "PATH=")
+				check.Lacks(s, s.text(), "KEYBOARD_LAYOUT", "MONKEY_SEE")
+				check.Has(s, s.text(), "PATH=")
 			})},
 			{name: "nothing is withheld", given: inherit(envscrub.Policy{Mode: envscrub.None}), script: dump, check: all(warns("GITHUB_TOKEN", "as it is"), func(s *scene) {
-				has(s, s.text(), "GITHUB_TOKEN="+withheld["GITHUB_TOKEN"])
-				lacks(s, fmt.Sprint(s.result.Warnings), canary)
+				check.Has(s, s.text(), "GITHUB_TOKEN="+withheld["GITHUB_TOKEN"])
+				check.Lacks(s, fmt.Sprint(s.result.Warnings), canary)
 			})},
 			{name: "one may pass", given: inherit(envscrub.Policy{Pass: []string{"GITHUB_*"}}), script: dump, check: func(s *scene) {
-				has(s, s.text(), "GITHUB_TOKEN="+withheld["GITHUB_TOKEN"])
-				lacks(s, s.text(), "AWS_SECRET")
-				equal(s, "is withheld", slices.Contains(s.result.WithheldEnv, "GITHUB_TOKEN"), false)
+				check.Has(s, s.text(), "GITHUB_TOKEN="+withheld["GITHUB_TOKEN"])
+				check.Lacks(s, s.text(), "AWS_SECRET")
+				check.Equal(s, "is withheld", slices.Contains(s.result.WithheldEnv, "GITHUB_TOKEN"), false)
 			}},
 			{name: "one more is dropped", given: inherit(envscrub.Policy{Drop: []string{"MONKEY_*"}}), script: dump, check: all(scrubbed, func(s *scene) {
-				lacks(s, s.text(), "MONKEY_SEE")
-				equal(s, "is withheld", slices.Contains(s.result.WithheldEnv, "MONKEY_SEE"), true)
+				check.Lacks(s, s.text(), "MONKEY_SEE")
+				check.Equal(s, "is withheld", slices.Contains(s.result.WithheldEnv, "MONKEY_SEE"), true)
 			})},
 			{name: "what is set wins", given: env("GITHUB_TOKEN=mine-0123456789", "KEYBOARD_LAYOUT=de", "EMPTY_ONE=full", "MAX_TOKENS="), script: dump, check: func(s *scene) {
-				has(s, "\n"+s.text()+"\n", "\nGITHUB_TOKEN=mine-0123456789\n", "\nKEYBOARD_LAYOUT=de\n", "\nEMPTY_ONE=full\n", "\nMAX_TOKENS=\n")
-				lacks(s, s.text(), withheld["GITHUB_TOKEN"])
-				equal(s, "how often", strings.Count("\n"+s.text(), "\nGITHUB_TOKEN="), 1)
+				check.Has(s, "\n"+s.text()+"\n", "\nGITHUB_TOKEN=mine-0123456789\n", "\nKEYBOARD_LAYOUT=de\n", "\nEMPTY_ONE=full\n", "\nMAX_TOKENS=\n")
+				check.Lacks(s, s.text(), withheld["GITHUB_TOKEN"])
+				check.Equal(s, "how often", strings.Count("\n"+s.text(), "\nGITHUB_TOKEN="), 1)
 			}},
 		}},
 		{id: "E2", does: "exits unless X_API_KEY is set", forms: []form{
@@ -88,8 +89,8 @@ func variableRows() []row {
 // result names it.
 func scrubbed(s *scene) {
 	s.Helper()
-	equal(s, "outcome", s.result.Stop, "completed")
-	lacks(s, s.text(), canary)
+	check.Equal(s, "outcome", s.result.Stop, "completed")
+	check.Lacks(s, s.text(), canary)
 	for _, name := range withheldNames() {
 		if assigns(s.text(), name) {
 			s.Errorf("%s reaches the agent", name)
@@ -98,13 +99,13 @@ func scrubbed(s *scene) {
 			s.Errorf("%s is not among the withheld: %q", name, s.result.WithheldEnv)
 		}
 	}
-	equal(s, "sorted", slices.IsSorted(s.result.WithheldEnv), true)
+	check.Equal(s, "sorted", slices.IsSorted(s.result.WithheldEnv), true)
 }
 
 // noCanary checks that no secret of ours is in the error, nor in what is known beside it.
 func noCanary(s *scene) {
 	s.Helper()
-	lacks(s, s.message(), canary)
+	check.Lacks(s, s.message(), canary)
 	known := s.result
 	if s.err != nil {
 		known = s.err.Partial
@@ -113,7 +114,7 @@ func noCanary(s *scene) {
 	if err != nil {
 		s.Error(err)
 	}
-	lacks(s, string(text), canary)
+	check.Lacks(s, string(text), canary)
 }
 
 // programRows are about commands that cannot be run.
@@ -137,7 +138,7 @@ func programRows() []row {
 	names := func(words ...string) func(*scene) {
 		return func(s *scene) {
 			s.Helper()
-			has(s, s.message(), append(words, fmt.Sprintf("%q", s.command.Path))...)
+			check.Has(s, s.message(), append(words, fmt.Sprintf("%q", s.command.Path))...)
 		}
 	}
 	return []row{
@@ -157,15 +158,15 @@ func programRows() []row {
 			{name: "found in PATH", given: here(func(s *scene, dir string) string { s.put("agent", "#!/no/such/node\n"); return "agent" }), want: want, check: says("/agent", "interpreter", `"/no/such/node"`)},
 		}},
 		{id: "E4", does: "a command that is not there; a directory; a file that is not executable", noSDK: "a matter of the start", forms: []form{
-			{given: here(func(*scene, string) string { return "no-such-agent" }), want: want, check: func(s *scene) { has(s, s.message(), `"no-such-agent"`, "searched "+s.dir) }},
+			{given: here(func(*scene, string) string { return "no-such-agent" }), want: want, check: func(s *scene) { check.Has(s, s.message(), `"no-such-agent"`, "searched "+s.dir) }},
 			{name: "a path", given: path("/no-such-agent"), want: want, check: names("no such file")},
 			{name: "a directory", given: path(""), want: want, check: names("is a directory")},
 			{name: "not executable", given: here(func(s *scene, dir string) string {
 				chmod(s, s.put("agent", "#!/bin/sh\n"), 0o644)
 				return dir + "/agent"
 			}), want: want, check: names("not executable")},
-			{name: "not executable, in PATH", given: here(func(s *scene, dir string) string { chmod(s, s.put("agent", "#!/bin/sh\n"), 0o644); return "agent" }), want: want, check: func(s *scene) { has(s, s.message(), s.dir+"/agent", "not executable") }},
-			{name: "a directory, in PATH", given: here(func(s *scene, dir string) string { mkdir(s, dir+"/agent"); return "agent" }), want: want, check: func(s *scene) { has(s, s.message(), "searched "+s.dir) }},
+			{name: "not executable, in PATH", given: here(func(s *scene, dir string) string { chmod(s, s.put("agent", "#!/bin/sh\n"), 0o644); return "agent" }), want: want, check: func(s *scene) { check.Has(s, s.message(), s.dir+"/agent", "not executable") }},
+			{name: "a directory, in PATH", given: here(func(s *scene, dir string) string { mkdir(s, dir+"/agent"); return "agent" }), want: want, check: func(s *scene) { check.Has(s, s.message(), "searched "+s.dir) }},
 			{name: "below a file", given: here(func(s *scene, dir string) string { return s.put("file", "") + "/agent" }), want: want, check: names("not a directory")},
 			{name: "a symlink to nowhere", given: here(func(s *scene, dir string) string { link(s, "nowhere", dir+"/agent"); return dir + "/agent" }), want: want, check: names("no such file")},
 			{name: "a symlink to itself", given: here(func(s *scene, dir string) string { link(s, "agent", dir+"/agent"); return dir + "/agent" }), want: want, check: names("too many levels")},
@@ -204,8 +205,8 @@ func directoryRow() row {
 		return func(s *scene) {
 			s.Helper()
 			want := dir(s)
-			equal(s, "where it works", s.text(), fmt.Sprintf("process %s; session %s; PWD %s", want, want, want))
-			equal(s, "where it says it does", s.result.Dir, want)
+			check.Equal(s, "where it works", s.text(), fmt.Sprintf("process %s; session %s; PWD %s", want, want, want))
+			check.Equal(s, "where it says it does", s.result.Dir, want)
 		}
 	}
 	own := func(s *scene) string { return s.dir }
@@ -276,7 +277,7 @@ func secretRow() row {
 		s.Cleanup(func() {
 			mu.Lock()
 			defer mu.Unlock()
-			lacks(s, strings.Join(events, "\n"), canary)
+			check.Lacks(s, strings.Join(events, "\n"), canary)
 		})
 	}
 	quiet := all(noCanary, func(s *scene) {
@@ -286,16 +287,16 @@ func secretRow() row {
 			known = s.err.Partial
 		}
 		text, _ := json.Marshal(known)
-		has(s, string(text)+s.message(), "[redacted]")
+		check.Has(s, string(text)+s.message(), "[redacted]")
 	})
 	secret := func(name, src, want string) form {
 		return form{name: name, script: strings.NewReplacer("CANARY", "$env.CANARY", "MINE", "$env.MY_API_KEY").Replace(src), given: all(given, told), want: want, check: quiet}
 	}
 	first := form{script: "e06-canary", given: all(given, told), want: "error: agent at session/prompt; no text; 1 updates; 1 lines of noise; exit status 0", check: all(quiet, func(s *scene) {
-		equal(s, "stderr", s.result.StderrTail, "the key is [redacted]\n")
-		equal(s, "noise", s.result.Noise.First[0], "the key is [redacted]")
-		equal(s, "title", *s.result.ToolCalls[0].Title, "use [redacted]")
-		equal(s, "data", string(s.result.Error.Data), `{"key":"[redacted]"}`)
+		check.Equal(s, "stderr", s.result.StderrTail, "the key is [redacted]\n")
+		check.Equal(s, "noise", s.result.Noise.First[0], "the key is [redacted]")
+		check.Equal(s, "title", *s.result.ToolCalls[0].Title, "use [redacted]")
+		check.Equal(s, "data", string(s.result.Error.Data), `{"key":"[redacted]"}`)
 	})}
 	split := secret("in pieces", `on session/prompt; stderr "key: MINE"; raw "{\"level\": \"info\", \"key\": \"MINE"; wait 20ms; stderr "MINE\n"; raw "\"}\n"; noise "MINE MINE"; text ok`, `completed; "ok"; 1 updates; 2 lines of noise; exit status 0`)
 	return row{id: "E6", does: "repeats a secret on stderr, in noise, in a title and in an error's data", forms: []form{
@@ -315,10 +316,10 @@ func secretRow() row {
 		secret("in what it offers", `on session/new; fail -32000 "log in with CANARY" {"authMethods": [{"id": "MINE"}]}`, "not started: auth_required at session/new"),
 		{name: "in its arguments", script: "on session/prompt; text ok", given: all(given, told, under(`: canary-mine-0123456789; exec "$0" "$@"`)), want: `completed; "ok"; 1 updates; exit status 0`, check: quiet},
 		{name: "at the cut of the tail", given: all(given, told, func(s *scene) { s.opts.StderrTail = 64 }), script: "on session/prompt; stderr \"" + strings.Repeat("x", 100) + "$env.MY_API_KEY" + strings.Repeat("y", 50) + "\\n\"; text ok", want: `completed; "ok"; 1 updates; exit status 0`, check: all(noCanary, func(s *scene) {
-			lacks(s, s.result.StderrTail, "canary", "mine-0", "0123456789")
+			check.Lacks(s, s.result.StderrTail, "canary", "mine-0", "0123456789")
 		})},
 		{name: "and in its answer, which is its own", script: "on session/prompt; text \"$env.CANARY\"", given: given, check: func(s *scene) {
-			equal(s, "output", s.result.Output, withheld["GITHUB_TOKEN"])
+			check.Equal(s, "output", s.result.Output, withheld["GITHUB_TOKEN"])
 		}},
 	}}
 }
@@ -333,12 +334,12 @@ func heritageRow() row {
 			{name: "several descriptors", script: "e07-descriptors", given: strayDescriptors(20), check: onlyOurs},
 			{name: "descriptors of a child", script: `on session/prompt; spawn; write fds "$fds"; end; wait children; read fds; text $answer`, given: strayDescriptors(3), check: func(s *scene) {
 				// It has asked for none, so those it has are from us.
-				has(s, s.text(), "0 /dev/null\n1 /dev/null\n2 /dev/null\n3 pipe:")
-				equal(s, "descriptors", strings.Count(s.text(), "\n"), 3)
+				check.Has(s, s.text(), "0 /dev/null\n1 /dev/null\n2 /dev/null\n3 pipe:")
+				check.Equal(s, "descriptors", strings.Count(s.text(), "\n"), 3)
 			}},
-			{name: "PWD is something else", script: "e05-directories", given: env("PWD=/elsewhere"), check: func(s *scene) { has(s, s.text(), "process "+s.dir+"; session "+s.dir+"; PWD "+s.dir) }},
-			{name: "PWD is empty", script: "e05-directories", given: env("PWD="), check: func(s *scene) { has(s, s.text(), "PWD "+s.dir) }},
-			{name: "PWD is inherited", script: "on session/prompt; text $env.PWD", given: inherit(envscrub.Policy{Mode: envscrub.None}), check: func(s *scene) { equal(s, "PWD", s.text(), s.dir) }},
+			{name: "PWD is something else", script: "e05-directories", given: env("PWD=/elsewhere"), check: func(s *scene) { check.Has(s, s.text(), "process "+s.dir+"; session "+s.dir+"; PWD "+s.dir) }},
+			{name: "PWD is empty", script: "e05-directories", given: env("PWD="), check: func(s *scene) { check.Has(s, s.text(), "PWD "+s.dir) }},
+			{name: "PWD is inherited", script: "on session/prompt; text $env.PWD", given: inherit(envscrub.Policy{Mode: envscrub.None}), check: func(s *scene) { check.Equal(s, "PWD", s.text(), s.dir) }},
 			{name: "a relative command", script: "on session/prompt; text $pwd", given: func(s *scene) {
 				// A path that leads to the agent from here, and nowhere from there.
 				here, err := os.Getwd()
@@ -350,8 +351,8 @@ func heritageRow() row {
 				mkdir(s, dir)
 				s.request.Dir = dir
 			}, check: func(s *scene) {
-				equal(s, "directory", s.text(), s.dir+"/other")
-				equal(s, "program", filepath.Clean(*s.result.Agent.Path), s.dir+"/agent")
+				check.Equal(s, "directory", s.text(), s.dir+"/other")
+				check.Equal(s, "program", filepath.Clean(*s.result.Agent.Path), s.dir+"/agent")
 			}},
 			{name: "./agent, which is there but not here", given: func(s *scene) { s.put("agent", "#!/bin/sh\n"); s.command.Path = "./agent" }, want: "not started: spawn at spawn", check: says(`"./agent"`, "no such file")},
 			{name: "a name that is there, but not in PATH", given: func(s *scene) { s.put("agent", "#!/bin/sh\n"); s.command.Path = "agent"; env("PATH=.:/no/such/dir")(s) }, want: "not started: spawn at spawn", check: says(`"agent"`, "searched /no/such/dir")},
@@ -359,7 +360,7 @@ func heritageRow() row {
 				link(s, s.command.Path, s.dir+"/agent")
 				s.command.Path = "agent"
 				env("PATH=/no/such/dir:" + s.dir)(s)
-			}, check: func(s *scene) { equal(s, "program", *s.result.Agent.Path, s.dir+"/agent") }},
+			}, check: func(s *scene) { check.Equal(s, "program", *s.result.Agent.Path, s.dir+"/agent") }},
 		},
 	}
 }
@@ -377,5 +378,5 @@ func onlyOurs(s *scene) {
 			s.Errorf("descriptor %d: %s", i, line)
 		}
 	}
-	equal(s, "descriptors", len(lines), want)
+	check.Equal(s, "descriptors", len(lines), want)
 }

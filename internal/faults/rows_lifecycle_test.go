@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 )
 
 func lifecycleRows() []row { return slices.Concat(familyRows(), deafRows(), silenceRows(), endRows()) }
@@ -149,7 +150,7 @@ func familyRows() []row {
 				  text working
 				  wait forever`,
 				want: `aborted; "working"; 2 updates; exit status 0`, check: all(still("grows.txt"), func(s *scene) {
-					equal(s, "the call's status", s.result.ToolCalls[0].Status, "cancelled")
+					check.Equal(s, "the call's status", s.result.ToolCalls[0].Status, "cancelled")
 				})},
 		}},
 		{id: "L4", does: "exits on EOF, and leaves a helper in its group", forms: []form{
@@ -161,8 +162,8 @@ func familyRows() []row {
 			{name: "and exits with a status of its own", given: deafTo(toEOF), script: stays("", "") + "\non eof; exit 3", want: "completed; no text; exit status 3", check: gone("helper.pid")},
 			{name: "or exits with its answer", given: deafTo(toEOF), script: stays("stdout", "") + "; stop end_turn; exit 0", check: all(gone("helper.pid"), func(s *scene) {
 				// Whether EOF or its own exit comes first is anybody's guess.
-				equal(s, "outcome", s.result.Stop, "completed")
-				equal(s, "exit", s.result.Exit.String(), "exit status 0")
+				check.Equal(s, "outcome", s.result.Stop, "completed")
+				check.Equal(s, "exit", s.result.Exit.String(), "exit status 0")
 			})},
 		}},
 		{id: "L5", does: "three levels of processes, each ignoring TERM", forms: []form{
@@ -228,14 +229,14 @@ func deafRows() []row {
 			{name: "nor TERM", script: "l07-ignores-eof-and-term", given: deafTo(toEOF, toTerm), want: "completed; no text; signal SIGKILL by sigkill"},
 			{name: "flushes on TERM", script: "l07-flushes-on-term", given: deafTo(toEOF), want: "completed; no text; exit status 0 by sigterm", check: wrote("flushed.txt", "flushed")},
 			{name: "fails on TERM", given: deafTo(toEOF), script: "on eof; wait forever\non signal TERM; stderr \"interrupted\\n\"; exit 3",
-				want: "completed; no text; exit status 3 by sigterm", check: func(s *scene) { has(s, s.result.StderrTail, "interrupted") }},
+				want: "completed; no text; exit status 3 by sigterm", check: func(s *scene) { check.Has(s, s.result.StderrTail, "interrupted") }},
 			{name: "nor INT, HUP, QUIT and PIPE", given: deafTo(toEOF, toTerm), script: "ignore TERM; ignore INT; ignore HUP; ignore QUIT; ignore PIPE; ignore USR1\non eof; wait forever",
 				want: "completed; no text; signal SIGKILL by sigkill"},
 			{name: "takes its time at EOF", script: "on eof; wait 300ms; exit 4", want: "completed; no text; exit status 4"},
 			{name: "stops itself at EOF", given: deafTo(toEOF), script: "on eof; raise STOP; wait forever", want: "completed; no text; signal SIGTERM by sigterm"},
 			{name: "writes on and on at EOF", given: deafTo(toEOF), script: "on eof; repeat forever; noise \"still here\"; stderr \"still here\\n\"; end", check: func(s *scene) {
-				equal(s, "outcome", s.result.Stop, "completed")
-				equal(s, "exit", s.result.Exit.String()+" by "+string(s.result.Exit.Rung), "signal SIGTERM by sigterm")
+				check.Equal(s, "outcome", s.result.Stop, "completed")
+				check.Equal(s, "exit", s.result.Exit.String()+" by "+string(s.result.Exit.Rung), "signal SIGTERM by sigterm")
 			}},
 			{name: "closes its stdin and lives on", given: deafTo(toEOF), script: "on session/prompt; stdin close; text \"still here\"\non eof; wait forever", want: `completed; "still here"; 1 updates; signal SIGTERM by sigterm`},
 			{name: "nor session/cancel", given: deafTo(toCancel, toEOF, toTerm), cancelOn: "busy", script: "ignore TERM\non session/prompt; text busy; wait forever\non session/cancel; wait forever\non eof; wait forever",

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/subagent"
 )
@@ -50,7 +51,7 @@ func lateChunks() row {
 		{
 			name: "a tool call, a thought and a plan, but no text", script: late + `tool c1 "Look"; thought "hm"; plan "more"; write said` + eof,
 			want:  `completed; "the answer"; 4 updates; 3 late; exit status 0`,
-			check: func(s *scene) { equal(s, "tool calls", len(s.result.ToolCalls), 0) },
+			check: func(s *scene) { check.Equal(s, "tool calls", len(s.result.ToolCalls), 0) },
 		},
 		{
 			name: "a question", given: policy(permission.Allow()),
@@ -81,7 +82,7 @@ func lateChunks() row {
 				s.within(hang/4, "the outcome", func() { <-run.Done() })
 				s.finish(run)
 			},
-			check: func(s *scene) { has(s, s.text(), "the answer") },
+			check: func(s *scene) { check.Has(s, s.text(), "the answer") },
 		},
 		{
 			name: "after an error", script: `on session/prompt; text "half"; fail -32603 "no"; text " more"; write said` + eof, check: warned,
@@ -99,7 +100,7 @@ func beforeTheSession() row {
 				for _, e := range s.told() {
 					kinds = append(kinds, string(e.Type))
 				}
-				equal(s, "events", strings.Join(kinds, " "), "start update update update end")
+				check.Equal(s, "events", strings.Join(kinds, " "), "start update update update end")
 			},
 		},
 		{
@@ -127,10 +128,10 @@ func beforeTheSession() row {
 			name: "more of it than is kept of text", given: maxOutput(1 << 20),
 			script: "on session/new; burst 2000 'u' size=1KB session=session-1\non session/prompt; text 'late'",
 			check: func(s *scene) {
-				equal(s, "stop", s.result.Stop, "completed")
-				equal(s, "updates", s.result.Counts.Updates+s.result.Counts.Dropped, 2001)
-				equal(s, "truncated", s.result.Truncated, true)
-				has(s, strings.Join(s.result.Warnings, "\n"), "not complete")
+				check.Equal(s, "stop", s.result.Stop, "completed")
+				check.Equal(s, "updates", s.result.Counts.Updates+s.result.Counts.Dropped, 2001)
+				check.Equal(s, "truncated", s.result.Truncated, true)
+				check.Has(s, strings.Join(s.result.Warnings, "\n"), "not complete")
 			},
 		},
 		{
@@ -138,10 +139,10 @@ func beforeTheSession() row {
 			script: "on session/new; tool c1 'Load' kind=read session=session-1; mode fast session=session-1; plan 'one' session=session-1\non session/prompt; tool-update c1 status=completed",
 			want:   "completed; no text; 4 updates; exit status 0",
 			check: func(s *scene) {
-				equal(s, "tool call", s.result.ToolCalls[0].Status, "completed")
-				equal(s, "title", *s.result.ToolCalls[0].Title, "Load")
-				equal(s, "mode", *s.result.Mode, "fast")
-				equal(s, "plan", s.result.Plan[0].Content, "one")
+				check.Equal(s, "tool call", s.result.ToolCalls[0].Status, "completed")
+				check.Equal(s, "title", *s.result.ToolCalls[0].Title, "Load")
+				check.Equal(s, "mode", *s.result.Mode, "fast")
+				check.Equal(s, "plan", s.result.Plan[0].Content, "one")
 			},
 		},
 		{
@@ -162,7 +163,7 @@ func beforeTheSession() row {
 		{
 			name:   "and then refuses the session",
 			script: "on session/new; text 'early' session=session-1; fail -32603 'no room'",
-			want:   "not started: agent at session/new", check: func(s *scene) { has(s, s.message(), "no room") },
+			want:   "not started: agent at session/new", check: func(s *scene) { check.Has(s, s.message(), "no room") },
 		},
 	}}
 }
@@ -178,8 +179,8 @@ func betweenTurns() row {
 			script: "on session/new; reply {\"sessionId\": \"session-1\"}; usage used=10 size=100; mode fast; write told\non session/prompt; wait file told; text 'an answer'",
 			want:   `completed; "an answer"; 3 updates; exit status 0`,
 			check: func(s *scene) {
-				equal(s, "usage", *s.result.Usage.ContextUsed, 10)
-				equal(s, "mode", *s.result.Mode, "fast")
+				check.Equal(s, "usage", *s.result.Usage.ContextUsed, 10)
+				check.Equal(s, "mode", *s.result.Mode, "fast")
 			},
 		},
 		{
@@ -210,8 +211,8 @@ func foreignSession() row {
 		{
 			script: "o04-foreign-session", want: `completed; "ours ours again"; 2 updates; 2 foreign; exit status 0`,
 			check: func(s *scene) {
-				equal(s, "tool calls", len(s.result.ToolCalls), 0)
-				equal(s, "messages", len(s.result.Messages), 1)
+				check.Equal(s, "tool calls", len(s.result.ToolCalls), 0)
+				check.Equal(s, "messages", len(s.result.Messages), 1)
 			},
 		},
 		{
@@ -230,9 +231,9 @@ func foreignSession() row {
 			name:   "one after each of ours, a thousand times",
 			script: `on session/prompt; repeat 1000; burst 1 "$i "; burst 1 "theirs" session="child-$i"; end`,
 			check: func(s *scene) {
-				equal(s, "updates", s.result.Counts.Updates, 1000)
-				equal(s, "foreign", s.result.Counts.Foreign, 1000)
-				lacks(s, s.text(), "theirs")
+				check.Equal(s, "updates", s.result.Counts.Updates, 1000)
+				check.Equal(s, "foreign", s.result.Counts.Foreign, 1000)
+				check.Lacks(s, s.text(), "theirs")
 			},
 		},
 		{
@@ -256,10 +257,10 @@ func foreignSession() row {
 				})
 				run := s.start()
 				for u := range run.Updates() {
-					equal(s, "session", string(u.SessionID), "session-1")
+					check.Equal(s, "session", string(u.SessionID), "session-1")
 				}
 				s.finish(run)
-				equal(s, "sessions", strings.Join(told, " "), "session-1 x y session-1")
+				check.Equal(s, "sessions", strings.Join(told, " "), "session-1 x y session-1")
 			},
 			want: ours + "2 foreign; exit status 0",
 		},
@@ -289,7 +290,7 @@ func updatesThenPermission() row {
 				}
 			})
 			s.delegate(s.Context())
-			equal(s, "updates before the request", int(asked.Load()), before)
+			check.Equal(s, "updates before the request", int(asked.Load()), before)
 			if order != "" {
 				s.same("events", got.String(), order)
 			}
@@ -344,9 +345,9 @@ func updatesThenPermission() row {
 				tool-update c1 status=completed`,
 			want: "completed; no text; 3 updates; allowed; exit status 0",
 			check: func(s *scene) {
-				equal(s, "tool calls", len(s.result.ToolCalls), 1)
-				equal(s, "status", s.result.ToolCalls[0].Status, "completed")
-				equal(s, "permitted", *s.result.ToolCalls[0].Permitted, true)
+				check.Equal(s, "tool calls", len(s.result.ToolCalls), 1)
+				check.Equal(s, "status", s.result.ToolCalls[0].Status, "completed")
+				check.Equal(s, "permitted", *s.result.ToolCalls[0].Permitted, true)
 			},
 		},
 		{
@@ -361,7 +362,7 @@ func updatesThenPermission() row {
 			want: `completed; "` + numbered("%d ", 10) + `"; 10 updates; 10 permissions; exit status 0`,
 			check: func(s *scene) {
 				for i, p := range s.result.Permissions {
-					equal(s, "permission", p.ToolCallID, "c"+strconv.Itoa(i+1))
+					check.Equal(s, "permission", p.ToolCallID, "c"+strconv.Itoa(i+1))
 				}
 			},
 		},

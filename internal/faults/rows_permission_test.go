@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/permission"
 )
 
@@ -54,8 +55,8 @@ func optionRows() []row {
 			{name: "two rejects of a kind", given: reject, script: options(`a allow_once "Yes"`, `n reject_once "No"`, `m reject_once "No, and why"`), want: asked("selected n", denied)},
 			{name: "and runs it all the same", given: reject, script: once + yesNo + "end\ntool-update c1 status=completed\ntext done", want: `completed; "done"; 2 updates; denied; exit status 0`,
 				check: func(s *scene) {
-					equal(s, "status", s.result.ToolCalls[0].Status, "completed")
-					equal(s, "permitted", *s.result.ToolCalls[0].Permitted, false)
+					check.Equal(s, "status", s.result.ToolCalls[0].Status, "completed")
+					check.Equal(s, "permitted", *s.result.ToolCalls[0].Permitted, false)
 				}},
 			{name: "and takes the reject for a cancel", given: reject, script: once + yesNo + "when rejected\nstop cancelled\nend", want: "aborted; no text; denied; exit status 0", check: warns("nobody had cancelled")},
 			{name: "and takes the reject for an error", given: reject, script: once + yesNo + "when rejected\nfail -32603 \"permission denied\"\nend", want: "error: agent at session/prompt; no text; denied; exit status 0"},
@@ -111,7 +112,7 @@ func decided(want string) func(*scene) {
 			}
 			got = append(got, strings.Join([]string{r.ToolCallID, option, r.Rule, permitted[r.ToolCallID]}, " "))
 		}
-		equal(s, "decisions", strings.Join(got, "; "), want)
+		check.Equal(s, "decisions", strings.Join(got, "; "), want)
 	}
 }
 
@@ -120,9 +121,9 @@ func oddAskForms() []form {
 	forms := []form{{
 		script: "p06-no-options", given: allow, want: "completed; 75 bytes of text; 4 updates; 5 permissions; exit status 0",
 		check: func(s *scene) {
-			equal(s, "text", s.text(), "empty: cancelled; null: cancelled; missing: cancelled; unknown: cancelled; ")
+			check.Equal(s, "text", s.text(), "empty: cancelled; null: cancelled; missing: cancelled; unknown: cancelled; ")
 			for _, r := range s.result.Permissions {
-				equal(s, r.ToolCallID, r.Decision, permission.Cancelled)
+				check.Equal(s, r.ToolCallID, r.Decision, permission.Cancelled)
 			}
 		},
 	}}
@@ -151,9 +152,9 @@ func oddAskForms() []form {
 		{"params null", `null`, "cancelled "}, {"params a list", `[]`, "cancelled "}, {"params empty", `{}`, "cancelled "},
 	} {
 		forms = append(forms, form{name: p.name, given: allow, script: "on session/prompt; request session/request_permission " + p.params + "\ntext \"$answer.outcome.outcome $answer.outcome.optionId\"", check: func(s *scene) {
-			equal(s, "outcome", s.result.Stop, "completed")
-			equal(s, "answer", s.text(), p.answer)
-			equal(s, "records", len(s.result.Permissions), 1)
+			check.Equal(s, "outcome", s.result.Stop, "completed")
+			check.Equal(s, "answer", s.text(), p.answer)
+			check.Equal(s, "records", len(s.result.Permissions), 1)
 		}})
 	}
 	for _, id := range []string{`""`, `"request with blanks"`, `0`, `-1`, `1.5`, `1e3`, `18446744073709551616`, `1e400`, `"7"`} {
@@ -164,10 +165,10 @@ func oddAskForms() []form {
 				  request session/request_permission {"sessionId": "$session", "toolCall": {"toolCallId": "c2"}, "options": [` + yes + `]}
 				  text "answered"`,
 			check: func(s *scene) {
-				equal(s, "outcome", s.result.Stop, "completed")
-				equal(s, "records", len(s.result.Permissions), 2)
+				check.Equal(s, "outcome", s.result.Stop, "completed")
+				check.Equal(s, "records", len(s.result.Permissions), 2)
 				s.until("the answer", func() bool { return strings.Count(s.file("wire.log"), `"selected"`) == 2 })
-				has(s, s.file("wire.log"), `"id":`+id)
+				check.Has(s, s.file("wire.log"), `"id":`+id)
 			},
 		})
 	}
@@ -178,14 +179,14 @@ func oddAskForms() []form {
 		form{name: "a title of 1 MB", given: allow, script: "on session/prompt; set t size=1MB; permission c1 $t" + yesNo + told, want: asked("selected yes", permission.Allowed)},
 		form{name: "a notification", given: allow, script: `on session/prompt; send {"jsonrpc": "2.0", "method": "session/request_permission", "params": {"sessionId": "$session", ` + call + `, "options": [` + yes + `]}}; text "an answer"`,
 			check: func(s *scene) {
-				equal(s, "outcome", s.result.Stop, "completed")
-				equal(s, "output", s.result.Output, "an answer")
+				check.Equal(s, "outcome", s.result.Stop, "completed")
+				check.Equal(s, "output", s.result.Output, "an answer")
 			}},
 		form{name: "the same id twice", given: allow, script: `on session/prompt
 			repeat 2; send {"jsonrpc": "2.0", "id": "same", "method": "session/request_permission", "params": {"sessionId": "$session", ` + call + `, "options": [` + yes + `]}}; end
 			permission c2 Write` + yesNo + told, check: func(s *scene) {
-			equal(s, "outcome", s.result.Stop, "completed")
-			equal(s, "text", s.text(), "selected yes")
+			check.Equal(s, "outcome", s.result.Stop, "completed")
+			check.Equal(s, "text", s.text(), "selected yes")
 		}},
 	)
 }
@@ -215,8 +216,8 @@ func askRows() []row {
 				  wait background
 				  text "all answered"
 				  stop cancelled`, do: cancelWhenAsked(10), check: all(noneSelected, func(s *scene) {
-				equal(s, "outcome", s.result.Stop, "aborted")
-				equal(s, "told otherwise", s.file("other"), "")
+				check.Equal(s, "outcome", s.result.Stop, "aborted")
+				check.Equal(s, "told otherwise", s.file("other"), "")
 			})},
 			{name: "for sessions of its own", given: allow, script: `
 				on session/prompt
@@ -227,52 +228,52 @@ func askRows() []row {
 				on session/prompt
 				  repeat 1000; send {"jsonrpc": "2.0", "id": "ask-$i", "method": "session/request_permission", "params": {"sessionId": "$session", "toolCall": {"toolCallId": "c$i"}, "options": []}}; end
 				  raise KILL`, check: func(s *scene) {
-				equal(s, "outcome", s.result.Stop, "error")
-				has(s, s.message(), "signal SIGKILL")
+				check.Equal(s, "outcome", s.result.Stop, "error")
+				check.Has(s, s.message(), "signal SIGKILL")
 			}},
 			{name: "without waiting for an answer", given: allow, script: `
 				on session/prompt
 				  repeat 1000; send {"jsonrpc": "2.0", "id": "ask-$i", "method": "session/request_permission", "params": {"sessionId": "$session", "toolCall": {"toolCallId": "c$i"}, "options": []}}; end
 				  text "never mind"
 				  stop end_turn`, check: func(s *scene) {
-				equal(s, "outcome", s.result.Stop, "completed")
-				equal(s, "output", s.result.Output, "never mind")
-				equal(s, "records", len(s.result.Permissions), 1000)
+				check.Equal(s, "outcome", s.result.Stop, "completed")
+				check.Equal(s, "output", s.result.Output, "never mind")
+				check.Equal(s, "records", len(s.result.Permissions), 1000)
 			}},
 		}},
 		{id: "P8", does: "asks for tool calls that it has not announced", forms: []form{
 			{script: "p08-never-announced", given: allow, want: "completed; no text; 4 updates; allowed; allowed; exit status 0", check: all(decided("c1 yes allow true; c2 yes allow true"), func(s *scene) {
-				equal(s, "tool calls", toolCalls(s), "c1 Write a.txt edit unknown; c2 Write b.txt edit completed")
+				check.Equal(s, "tool calls", toolCalls(s), "c1 Write a.txt edit unknown; c2 Write b.txt edit completed")
 				input, _ := json.Marshal(s.result.Permissions[0].RawInput)
-				equal(s, "input", string(input), `{"path":"a.txt"}`)
+				check.Equal(s, "input", string(input), `{"path":"a.txt"}`)
 			})},
 			{name: "rejected", script: "p08-never-announced", given: reject, want: "completed; no text; 4 updates; denied; denied; exit status 0", check: decided("c1 no reject false; c2 no reject false")},
 			{name: "announced otherwise", given: allow, script: "on session/prompt; tool c1 \"Read a.txt\" kind=read; permission c1 \"Delete a.txt\" kind=delete" + yesNo + told, want: `completed; "selected yes"; 2 updates; allowed; exit status 0`, check: func(s *scene) {
-				equal(s, "what was decided", *s.result.Permissions[0].Title, "Delete a.txt")
-				equal(s, "of what kind", *s.result.Permissions[0].Kind, "delete")
+				check.Equal(s, "what was decided", *s.result.Permissions[0].Title, "Delete a.txt")
+				check.Equal(s, "of what kind", *s.result.Permissions[0].Kind, "delete")
 			}},
 			{name: "asked twice, with two answers", given: policy(onceOnly()), script: once + yesNo + "end\npermission c1 Again" + yesNo + told, want: `completed; "selected no"; 1 updates; allowed; denied; exit status 0`},
 		}},
 		{id: "P9", does: "runs a tool without asking", forms: []form{
 			{script: "p09-never-asks", given: reject, want: `completed; "done"; 3 updates; exit status 0`, check: func(s *scene) {
-				equal(s, "tool calls", toolCalls(s), "c1 Write a.txt edit completed")
-				equal(s, "permitted: null", s.result.ToolCalls[0].Permitted == nil, true)
+				check.Equal(s, "tool calls", toolCalls(s), "c1 Write a.txt edit completed")
+				check.Equal(s, "permitted: null", s.result.ToolCalls[0].Permitted == nil, true)
 			}},
 			{name: "beside one for which it asks", given: allow, script: "on session/prompt; tool c1 Read status=completed; permission c2 Write" + yesNo + told, want: `completed; "selected yes"; 2 updates; allowed; exit status 0`, check: func(s *scene) {
-				equal(s, "c1 permitted: null", s.result.ToolCalls[0].Permitted == nil, true)
-				equal(s, "c2 permitted", *s.result.ToolCalls[1].Permitted, true)
+				check.Equal(s, "c1 permitted: null", s.result.ToolCalls[0].Permitted == nil, true)
+				check.Equal(s, "c2 permitted", *s.result.ToolCalls[1].Permitted, true)
 			}},
 		}},
 		{id: "P10", does: "asks from a session of its own", forms: []form{
 			{script: "p10-nested-session", given: allow, want: `completed; "asking a colleague selected yes"; 2 updates; allowed; exit status 0`, check: func(s *scene) {
-				equal(s, "session", s.result.Permissions[0].SessionID, "colleague-7")
-				equal(s, "tool calls of ours", len(s.result.ToolCalls), 0)
+				check.Equal(s, "session", s.result.Permissions[0].SessionID, "colleague-7")
+				check.Equal(s, "tool calls of ours", len(s.result.ToolCalls), 0)
 			}},
 			{name: "rejected", script: "p10-nested-session", given: reject, want: `completed; "asking a colleague selected no"; 2 updates; denied; exit status 0`},
 			{name: "with updates of its own", given: allow, script: "on session/prompt; text psst session=nested; tool c1 Write session=nested; permission c1 Write session=nested" + yesNo + told, want: `completed; "selected yes"; 1 updates; 2 foreign; allowed; exit status 0`,
-				check: func(s *scene) { equal(s, "tool calls of ours", len(s.result.ToolCalls), 0) }},
+				check: func(s *scene) { check.Equal(s, "tool calls of ours", len(s.result.ToolCalls), 0) }},
 			{name: "the same call as one of ours", given: policy(onceOnly()), script: "on session/prompt; permission c1 Write" + yesNo + "end; permission c1 Write session=nested" + yesNo + told, want: `completed; "selected no"; 1 updates; allowed; denied; exit status 0`,
-				check: func(s *scene) { equal(s, "permitted", *s.result.ToolCalls[0].Permitted, true) }},
+				check: func(s *scene) { check.Equal(s, "permitted", *s.result.ToolCalls[0].Permitted, true) }},
 			{name: "pending at cancel", script: "record wire.log\non session/prompt; permission c1 Write session=nested; option yes allow_once Yes; when cancelled; append answers.txt cancelled; when other; append answers.txt \"$outcome\"; end; stop cancelled", do: cancelWhenAsked(1),
 				want: "aborted; no text; cancelled; exit status 0", check: all(noneSelected, wrote("answers.txt", "cancelled\n"))},
 		}},
@@ -340,8 +341,8 @@ func cancelRows() []row {
 				  wait cancel
 				  wait background
 				  stop cancelled`, check: all(noneSelected, func(s *scene) {
-				equal(s, "outcome", s.result.Stop, "aborted")
-				equal(s, "records", len(s.result.Permissions), 100)
+				check.Equal(s, "outcome", s.result.Stop, "aborted")
+				check.Equal(s, "records", len(s.result.Permissions), 100)
 			})},
 			{name: "for a session of its own", given: allow, cancelOn: "working", script: "record wire.log\non session/prompt; text working; wait cancel; permission c1 Write session=nested" + yesNo + "end; append answers.txt $outcome; stop cancelled",
 				want: `aborted; "working"; 1 updates; cancelled; exit status 0`, check: all(noneSelected, wrote("answers.txt", "cancelled\n"))},
@@ -386,5 +387,5 @@ func noneSelected(s *scene) {
 	if _, after, ok := strings.Cut(wire, `"session/cancel"`); ok {
 		wire = after
 	}
-	lacks(s, wire, `"selected"`)
+	check.Lacks(s, wire, `"selected"`)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/subagent"
 )
 
@@ -35,7 +36,7 @@ func answerRows() []row {
 			{name: "nulls, nested, other names", script: `on session/prompt; reply {"stopReason": "end_turn", "usage": {"inputTokens": null, "outputTokens": {"total": 5}, "totalTokens": [5], "input_tokens": 5, "thoughtTokens": true}}`, want: completed, check: usage("")},
 			{name: "strings that are no numbers", script: `on session/prompt; reply {"stopReason": "end_turn", "usage": {"inputTokens": "NaN", "outputTokens": "Infinity", "totalTokens": ""}}`, want: completed, check: usage("")},
 			{name: "in an update", script: `on session/prompt; update {"sessionUpdate": "usage_update", "used": "many", "size": 1e400, "cost": {"amount": "1.5", "currency": 7}}; usage used=10 size=100`,
-				want: "completed; no text; 2 updates; exit status 0", check: func(s *scene) { equal(s, "context", *s.result.Usage.ContextUsed, 10) }},
+				want: "completed; no text; 2 updates; exit status 0", check: func(s *scene) { check.Equal(s, "context", *s.result.Usage.ContextUsed, 10) }},
 		}},
 		{id: "S4", does: "the prompt is answered with error -32603 and data", forms: []form{
 			{script: "s04-internal-error", want: failed, check: all(code(-32603), says("Internal error"), data(`{"details":"out of cheese","status":500}`))},
@@ -54,7 +55,7 @@ func answerRows() []row {
 			{name: "data null", script: failing(`{"code": 1, "message": "m", "data": null}`), want: failed, check: data("")},
 			{name: "data that is deep", script: failing(`{"code": 1, "message": "m", "data": ` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}`), want: failed, check: func(s *scene) {
 				// Whoever reads the result must be able to.
-				has(s, string(s.result.Error.Data), "left out")
+				check.Has(s, string(s.result.Error.Data), "left out")
 			}},
 			{name: "data that is less deep", script: failing(`{"code": 1, "message": "m", "data": [[{"a": [[1]]}]]}`), want: failed, check: data(`[[{"a":[[1]]}]]`)},
 			{name: "data of 2 MB", script: `on session/prompt; text "some text"; set big size=2MB; send {"jsonrpc": "2.0", "id": $id, "error": {"code": 1, "message": "m", "data": "$big"}}; never reply`, want: failed,
@@ -112,10 +113,10 @@ func stopForms() []form {
 				name: r.reason + ", " + says.name, script: "s01-stop-reasons", given: prompt(r.reason + strings.TrimSuffix(" "+says.name, " without")),
 				want: r.outcome + "; " + says.text + "; exit status 0",
 				check: func(s *scene) {
-					equal(s, "stop reason", *s.result.StopReason, r.reason)
-					equal(s, "empty", s.result.Empty, says.empty)
-					equal(s, "success", s.result.Stop.Success(), r.reason == "end_turn")
-					equal(s, "unasked cancel told", strings.Contains(fmt.Sprint(s.result.Warnings), "nobody had cancelled"), r.reason == "cancelled")
+					check.Equal(s, "stop reason", *s.result.StopReason, r.reason)
+					check.Equal(s, "empty", s.result.Empty, says.empty)
+					check.Equal(s, "success", s.result.Stop.Success(), r.reason == "end_turn")
+					check.Equal(s, "unasked cancel told", strings.Contains(fmt.Sprint(s.result.Warnings), "nobody had cancelled"), r.reason == "cancelled")
 				},
 			}
 			if says.src != "" {
@@ -137,7 +138,7 @@ func oddStopForms() []form {
 			if s.result.StopReason != nil {
 				got = *s.result.StopReason
 			}
-			equal(s, "stop reason", got, reason)
+			check.Equal(s, "stop reason", got, reason)
 		}
 	}
 	var forms []form
@@ -175,17 +176,17 @@ func cancelledForms() []form {
 	const want = `aborted; "working"; 1 updates; exit status 0`
 	forms := []form{
 		{script: "s05-cancelled-by-error", cancelOn: "working", want: want},
-		{name: "end_turn", script: "s05-end-turn-after-cancel", cancelOn: "working", want: want, check: func(s *scene) { equal(s, "raw", *s.result.StopReason, "end_turn") }},
+		{name: "end_turn", script: "s05-end-turn-after-cancel", cancelOn: "working", want: want, check: func(s *scene) { check.Equal(s, "raw", *s.result.StopReason, "end_turn") }},
 		{name: "last words", script: "on session/prompt; text working; wait cancel; text \" and stopped\"; stop cancelled", cancelOn: "working", want: `aborted; "working and stopped"; 2 updates; exit status 0`},
 		{name: "a tool call that is completed meanwhile", script: "on session/prompt; tool c1 Build status=in_progress; text working; wait cancel; tool-update c1 status=completed; stop cancelled", cancelOn: "working", want: `aborted; "working"; 3 updates; exit status 0`,
-			check: func(s *scene) { equal(s, "status of the call", s.result.ToolCalls[0].Status, "completed") }},
+			check: func(s *scene) { check.Equal(s, "status of the call", s.result.ToolCalls[0].Status, "completed") }},
 	}
 	for name, answer := range map[string]string{
 		"refusal": "stop refusal", "max_tokens": "stop max_tokens", "max_turn_requests": "stop max_turn_requests", "an unknown reason": "stop interrupted",
 		"-32603": `fail -32603 "AbortError: the operation was aborted"`, "-32000": `fail -32000 "Authentication required"`, "null": "reply null", "nothing in it": "reply {}",
 	} {
 		forms = append(forms, form{name: name, script: "on session/prompt; text working; wait cancel; " + answer, cancelOn: "working", want: want, check: func(s *scene) {
-			equal(s, "no error", s.result.Error == nil, true)
+			check.Equal(s, "no error", s.result.Error == nil, true)
 		}})
 	}
 	slices.SortFunc(forms[4:], func(a, b form) int { return strings.Compare(a.name, b.name) })
@@ -252,7 +253,7 @@ func versionForms() []form {
 		form{name: "no object", script: `on initialize; reply "1"`, want: "not started: protocol at initialize", check: says(`"1"`)},
 		form{name: "nothing but null", script: `on initialize; reply null`, want: want, check: says("none")},
 		form{name: "and is deaf", given: deafTo(toEOF, toTerm), script: "ignore TERM\non initialize; reply {\"protocolVersion\": 2}\non eof; wait forever", want: want},
-		form{name: "and no session is asked for", script: "on initialize; reply {\"protocolVersion\": 2}\non session/new; write asked", want: want, check: func(s *scene) { equal(s, "asked", s.file("asked"), "") }},
+		form{name: "and no session is asked for", script: "on initialize; reply {\"protocolVersion\": 2}\non session/new; write asked", want: want, check: func(s *scene) { check.Equal(s, "asked", s.file("asked"), "") }},
 	)
 }
 
@@ -263,7 +264,7 @@ func code(want int) func(*scene) {
 		if c := s.result.Error.Code; c == nil || *c != want {
 			s.Errorf("code %v, want %d", c, want)
 		}
-		equal(s, "retryable", s.result.Error.Retryable, false)
+		check.Equal(s, "retryable", s.result.Error.Retryable, false)
 	}
 }
 
@@ -271,7 +272,7 @@ func code(want int) func(*scene) {
 func data(want string) func(*scene) {
 	return func(s *scene) {
 		s.Helper()
-		equal(s, "data", string(s.result.Error.Data), want)
+		check.Equal(s, "data", string(s.result.Error.Data), want)
 	}
 }
 
@@ -290,6 +291,6 @@ func usage(want string) func(*scene) {
 				}
 			}
 		}
-		equal(s, "usage", strings.TrimSpace(got), want)
+		check.Equal(s, "usage", strings.TrimSpace(got), want)
 	}
 }

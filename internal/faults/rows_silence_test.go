@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/internal/leak"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/subagent"
@@ -49,9 +50,9 @@ func silenceRows() []row {
 		}},
 		{id: "L9", does: "exits before initialize with a usage text and status 2", forms: []form{
 			{script: "l09-usage-text", want: exited, check: all(says("exit status 2", "unknown flag: --ACP"), func(s *scene) {
-				equal(s, "status", *s.err.Partial.Exit.Code, 2)
-				equal(s, "rung", s.err.Partial.Exit.Rung, client.RungExit)
-				equal(s, "stderr", s.err.Partial.StderrTail, "usage: agent [--acp]\nunknown flag: --ACP\n")
+				check.Equal(s, "status", *s.err.Partial.Exit.Code, 2)
+				check.Equal(s, "rung", s.err.Partial.Exit.Rung, client.RungExit)
+				check.Equal(s, "stderr", s.err.Partial.StderrTail, "usage: agent [--acp]\nunknown flag: --ACP\n")
 			})},
 			{name: "without a word", script: "exit 0", want: exited, check: says("exit status 0")},
 			{name: "after its version on stdout", script: "noise \"agent 1.2.3\"; exit 0", want: exited, check: says("exit status 0", "agent 1.2.3")},
@@ -59,7 +60,7 @@ func silenceRows() []row {
 			{name: "by a signal", script: "raise KILL", want: exited, check: says("signal SIGKILL")},
 			{name: "by a signal, with a word before", script: "stderr \"out of memory\"; raise TERM", want: exited, check: says("signal SIGTERM", "out of memory")},
 			{name: "after much on stderr", script: "stderr x size=200KB; stderr \"\\nfatal: no model\\n\\n\"; exit 1", want: exited, check: all(says("exit status 1", `"fatal: no model"`), func(s *scene) {
-				equal(s, "truncated", s.err.Partial.StderrTruncated, true)
+				check.Equal(s, "truncated", s.err.Partial.StderrTruncated, true)
 			})},
 			{name: "without having read anything", given: func(s *scene) { s.request.Prompt = subagent.Text(strings.Repeat("x", 1<<20)) }, script: "stdin stop; stderr \"no\\n\"; exit 1", want: exited, check: says("exit status 1", "no")},
 			{name: "while a helper holds its pipes", script: "spawn stdout stderr; ignore TERM; append helper.pid $pid; wait forever; end\nwait file helper.pid; stderr \"usage\\n\"; exit 2", given: deafTo(toEOF, toTerm),
@@ -100,9 +101,9 @@ func silenceRows() []row {
 				want: `aborted: idle_timeout at session/prompt; "the whole answer"; 2 updates; exit status 0`},
 			{name: "thinks on and on", do: within(4 * time.Second), given: all(idleTimeout(time.Second), deafTo(toCancel)), script: "on session/prompt; text \"the answer\"; repeat forever; thought .; wait 50ms; end",
 				check: func(s *scene) {
-					equal(s, "outcome", s.result.Stop, "aborted")
-					equal(s, "kind", s.result.Error.Kind, client.KindTimeout)
-					equal(s, "output", s.result.Output, "the answer")
+					check.Equal(s, "outcome", s.result.Stop, "aborted")
+					check.Equal(s, "kind", s.result.Error.Kind, client.KindTimeout)
+					check.Equal(s, "output", s.result.Output, "the answer")
 				}},
 			{name: "answers another id", given: all(idleTimeout(time.Second), deafTo(toCancel)), script: `on session/prompt; text "the answer"; reply {"stopReason": "end_turn"} id=4711; never reply
 				on session/cancel; wait forever`,
@@ -117,7 +118,7 @@ func silenceRows() []row {
 			{name: "one of two is done", given: idleTimeout(time.Second), script: "on session/prompt; tool c1 Build; tool c2 Test; tool-update c2 status=completed; wait 2s; text built", want: `completed; "built"; 4 updates; exit status 0`},
 			{name: "allowed", given: all(idleTimeout(time.Second), policy(permission.Allow())), script: "on session/prompt; permission c1 Build; option a allow_once Yes; end; wait 2s; text built", want: `completed; "built"; 1 updates; allowed; exit status 0`},
 			{name: "for more than ten times", given: all(idleTimeout(400*time.Millisecond), deafTo(toCancel)), script: "on session/prompt; tool c1 Build; wait forever", want: "aborted: idle_timeout at session/prompt; no text; 1 updates; exit status 0",
-				check: func(s *scene) { equal(s, "status of the call", s.result.ToolCalls[0].Status, "cancelled") }},
+				check: func(s *scene) { check.Equal(s, "status of the call", s.result.ToolCalls[0].Status, "cancelled") }},
 			{name: "it has failed before", given: idleTimeout(time.Second), script: "on session/prompt; tool c1 Build; tool-update c1 status=failed; wait forever", want: "aborted: idle_timeout at session/prompt; no text; 2 updates; exit status 0"},
 			{name: "it was rejected", given: idleTimeout(time.Second), script: "on session/prompt; permission c1 Build; option r reject_once No; end; wait forever", want: "aborted: idle_timeout at session/prompt; no text; denied; exit status 0"},
 			{name: "it is us who think", given: all(idleTimeout(time.Second), policy(permission.PolicyFunc(func(context.Context, permission.Request) permission.Decision {
@@ -138,18 +139,18 @@ func endRows() []row {
 	return []row{
 		{id: "L13", does: "kills itself with SIGKILL in mid answer", forms: []form{
 			{script: "l13-kills-itself", want: `error: exit at session/prompt; "half an answ"; 1 updates; signal SIGKILL`, check: all(says("signal SIGKILL"), func(s *scene) {
-				equal(s, "output", s.result.Output, "half an answ")
-				equal(s, "retryable", s.result.Error.Retryable, false)
+				check.Equal(s, "output", s.result.Output, "half an answ")
+				check.Equal(s, "retryable", s.result.Error.Retryable, false)
 			})},
 			{name: "TERM", script: "on session/prompt; text half; raise TERM", want: `error: exit at session/prompt; "half"; 1 updates; signal SIGTERM`, check: says("signal SIGTERM")},
 			{name: "HUP, with a word on stderr", script: "on session/prompt; text half; stderr \"oh\\n\"; raise HUP", want: `error: exit at session/prompt; "half"; 1 updates; signal SIGHUP`, check: says("signal SIGHUP", "oh")},
-			{name: "a crash with a dump", script: "on session/prompt; text half; raise ABRT", want: `error: exit at session/prompt; "half"; 1 updates; exit status 2`, check: func(s *scene) { has(s, s.result.StderrTail, "SIGABRT") }},
+			{name: "a crash with a dump", script: "on session/prompt; text half; raise ABRT", want: `error: exit at session/prompt; "half"; 1 updates; exit status 2`, check: func(s *scene) { check.Has(s, s.result.StderrTail, "SIGABRT") }},
 			{name: "SEGV", given: under(`"$0" "$@"; kill -SEGV $$`), script: "on session/prompt; text half; exit 9", want: `error: exit at session/prompt; "half"; 1 updates; signal SIGSEGV`, check: says("signal SIGSEGV")},
 			{name: "status 0", script: "on session/prompt; text half; exit 0", want: `error: exit at session/prompt; "half"; 1 updates; exit status 0`, check: says("exit status 0")},
 			{name: "status 255, without a word", script: "on session/prompt; exit 255", want: "error: exit at session/prompt; no text; exit status 255"},
 			{name: "within a frame", script: `on session/prompt; text half; raw '{"jsonrpc":"2.0","method":"session/upd'; raise KILL`, want: `error: exit at session/prompt; "half"; 1 updates; 1 lines of noise; signal SIGKILL`},
 			{name: "with a tool call open", script: "on session/prompt; tool c1 Build status=in_progress; raise KILL", want: "error: exit at session/prompt; no text; 1 updates; signal SIGKILL",
-				check: func(s *scene) { equal(s, "status of the call", s.result.ToolCalls[0].Status, "unknown") }},
+				check: func(s *scene) { check.Equal(s, "status of the call", s.result.ToolCalls[0].Status, "unknown") }},
 			{name: "with a permission pending", given: policy(permission.PolicyFunc(func(ctx context.Context, _ permission.Request) permission.Decision {
 				<-ctx.Done()
 				return permission.Decision{OptionID: "a"}
@@ -158,8 +159,8 @@ func endRows() []row {
 			{name: "after our cancel", cancelOn: "half", script: "on session/prompt; text half; wait cancel; raise KILL", want: `aborted; "half"; 1 updates; signal SIGKILL by cancel`},
 			{name: "after its answer", script: "on session/prompt; text whole; stop end_turn; raise KILL", check: func(s *scene) {
 				// EOF may end it first.
-				equal(s, "outcome", s.result.Stop, "completed")
-				equal(s, "output", s.result.Output, "whole")
+				check.Equal(s, "outcome", s.result.Stop, "completed")
+				check.Equal(s, "output", s.result.Output, "whole")
 			}},
 		}},
 		{id: "L15", does: "200 runs in a row, and 50 at once", noSDK: "not a matter of one connection", forms: []form{
@@ -189,15 +190,15 @@ func endRows() []row {
 			}},
 		{id: "L17", does: "stops itself; a helper asks on /dev/tty", forms: []form{
 			{script: "l17-stops-itself", given: deafTo(toCancel, toEOF), cancelOn: "half an answer", want: `aborted; "half an answer"; 1 updates; signal SIGTERM by sigterm`},
-			{name: "/dev/tty", script: "l17-asks-on-the-terminal", want: `completed; "it has asked"; 1 updates; exit status 0`, check: func(s *scene) { has(s, s.file("asked.txt"), "/dev/tty") }},
+			{name: "/dev/tty", script: "l17-asks-on-the-terminal", want: `completed; "it has asked"; 1 updates; exit status 0`, check: func(s *scene) { check.Has(s, s.file("asked.txt"), "/dev/tty") }},
 			{name: "ignores TERM", given: deafTo(toCancel, toEOF, toTerm), cancelOn: "half", script: "ignore TERM\non session/prompt; text half; raise STOP; wait cancel\non eof; wait forever", want: `aborted; "half"; 1 updates; signal SIGKILL by sigkill`},
 			{name: "the idle clock", given: all(idleTimeout(time.Second), deafTo(toCancel, toEOF)), script: "on session/prompt; text half; raise STOP\non eof; wait forever", want: `aborted: idle_timeout at session/prompt; "half"; 1 updates; signal SIGTERM by sigterm`},
 			{name: "before initialize", given: all(startTimeout(700*time.Millisecond), deafTo(toEOF)), script: "raise STOP\non eof; wait forever", want: "not started: startup_timeout at initialize"},
 			{name: "a helper that has stopped", given: deafTo(toEOF), script: "on session/prompt; spawn; append helper.pid $pid; raise STOP; end; wait file helper.pid; text up", want: `completed; "up"; 1 updates; exit status 0`, check: gone("helper.pid")},
 			{name: "as for the terminal's sake", script: "on session/prompt; raise TTIN; raise TTOU; raise TSTP; text \"not stopped\"", want: `completed; "not stopped"; 1 updates; exit status 0`},
 			{name: "asks on the terminal itself", script: "on session/prompt; tty \"password: \"; text \"$error\"", want: "", check: func(s *scene) {
-				equal(s, "outcome", s.result.Stop, "completed")
-				has(s, s.result.Output, "/dev/tty")
+				check.Equal(s, "outcome", s.result.Stop, "completed")
+				check.Has(s, s.result.Output, "/dev/tty")
 			}},
 		}},
 		{id: "L18", does: "SIGTERM, SIGHUP or Ctrl-C for errand itself, or its stdout is closed", where: "cmd/errand",

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/subagent"
 )
 
@@ -108,9 +109,9 @@ func burstToSlowConsumer() row {
 			want: "completed; 1892 bytes of text; 2500 updates; exit status 0",
 			check: func(s *scene) {
 				s.same("text", s.text(), numbered("%d ", 500))
-				equal(s, "messages", len(s.result.Messages), 500)
-				equal(s, "tool calls", len(s.result.ToolCalls), 500)
-				equal(s, "plan", s.result.Plan[1].Content, "two 500")
+				check.Equal(s, "messages", len(s.result.Messages), 500)
+				check.Equal(s, "tool calls", len(s.result.ToolCalls), 500)
+				check.Equal(s, "plan", s.result.Plan[1].Content, "two 500")
 			},
 		},
 		{
@@ -118,9 +119,9 @@ func burstToSlowConsumer() row {
 			script: `on session/prompt; repeat forever; burst 100 "x" size=1KB; end`,
 			slow:   100 * time.Microsecond, cancelOn: "xxx",
 			check: func(s *scene) {
-				equal(s, "stop", s.result.Stop, "aborted")
-				equal(s, "raw stop reason", *s.result.StopReason, "cancelled")
-				equal(s, "exit", s.result.Exit.String(), "exit status 0")
+				check.Equal(s, "stop", s.result.Stop, "aborted")
+				check.Equal(s, "raw stop reason", *s.result.StopReason, "cancelled")
+				check.Equal(s, "exit", s.result.Exit.String(), "exit status 0")
 				if n := len(s.text()); n == 0 || n%1000 != 0 && !s.result.Truncated {
 					s.Errorf("%d bytes of text", n)
 				}
@@ -157,7 +158,7 @@ func burstThenExit() row {
 						updates++
 					}
 				}
-				equal(s, "update events", updates, 900)
+				check.Equal(s, "update events", updates, 900)
 				whole(s)
 			},
 		},
@@ -212,10 +213,10 @@ func burstThenExit() row {
 			want: "refusal; 292 bytes of text; 900 updates; exit status 0",
 			check: func(s *scene) {
 				s.same("text", s.text(), numbered("%d ", 100))
-				equal(s, "last call", s.result.ToolCalls[99].Status, "completed")
-				equal(s, "plan", s.result.Plan[0].Content, "step 100")
-				equal(s, "usage", *s.result.Usage.ContextUsed, 100)
-				equal(s, "mode", *s.result.Mode, "mode-100")
+				check.Equal(s, "last call", s.result.ToolCalls[99].Status, "completed")
+				check.Equal(s, "plan", s.result.Plan[0].Content, "step 100")
+				check.Equal(s, "usage", *s.result.Usage.ContextUsed, 100)
+				check.Equal(s, "mode", *s.result.Mode, "mode-100")
 			},
 		},
 		{
@@ -223,8 +224,8 @@ func burstThenExit() row {
 			script: `on session/prompt; burst 450 "a" size=2KB; stderr size=1MB; burst 450 "b" size=2KB; stderr "\nbye\n"; stop end_turn; exit 0`,
 			want:   "completed; 1800000 bytes of text; 900 updates; exit status 0",
 			check: func(s *scene) {
-				equal(s, "stderr ends", strings.HasSuffix(s.result.StderrTail, "\nbye\n"), true)
-				equal(s, "truncated", s.result.StderrTruncated, true)
+				check.Equal(s, "stderr ends", strings.HasSuffix(s.result.StderrTail, "\nbye\n"), true)
+				check.Equal(s, "truncated", s.result.StderrTruncated, true)
 			},
 		},
 		{
@@ -234,7 +235,7 @@ func burstThenExit() row {
 				for range 10 {
 					s.delegate(s.Context())
 					whole(s)
-					equal(s, "exit", s.result.Exit.String(), "exit status 0")
+					check.Equal(s, "exit", s.result.Exit.String(), "exit status 0")
 				}
 			},
 		},
@@ -281,7 +282,7 @@ func responseThenExit() row {
 		{
 			name: "an error as the answer", script: `on session/prompt; text "half"; fail -32603 "out of cheese"; exit 4` + deafToEOF,
 			want:  `error: agent at session/prompt; "half"; 1 updates; exit status 4`,
-			check: func(s *scene) { has(s, s.message(), "out of cheese") },
+			check: func(s *scene) { check.Has(s, s.message(), "out of cheese") },
 		},
 	}}
 }
@@ -303,12 +304,12 @@ func inOrder() row {
 			name: "each a message of its own", want: "completed; 692 bytes of text; 200 updates; exit status 0",
 			script: `on session/prompt; repeat 200; text "$i " message="m$i"; end`,
 			check: func(s *scene) {
-				equal(s, "messages", len(s.result.Messages), 200)
+				check.Equal(s, "messages", len(s.result.Messages), 200)
 				for i, m := range s.result.Messages {
-					equal(s, "message", m.Text, strconv.Itoa(i+1)+" ")
-					equal(s, "id", *m.ID, "m"+strconv.Itoa(i+1))
+					check.Equal(s, "message", m.Text, strconv.Itoa(i+1)+" ")
+					check.Equal(s, "id", *m.ID, "m"+strconv.Itoa(i+1))
 				}
-				equal(s, "output", s.result.Output, "200 ")
+				check.Equal(s, "output", s.result.Output, "200 ")
 			},
 		},
 		{

@@ -1,5 +1,7 @@
 package faults
 
+import "github.com/errand-acp/errand/internal/check"
+
 func noFinalNewline() row {
 	const whole = `completed; "all of it"; 1 updates; exit status 0`
 	with := func(ending string) string {
@@ -23,7 +25,7 @@ func noFinalNewline() row {
 		{
 			name: "an error to initialize", script: `on initialize; newline ""; reply error -32603 "no home"; exit 1`,
 			want:  "not started: agent at initialize",
-			check: func(s *scene) { has(s, s.message(), "no home") },
+			check: func(s *scene) { check.Has(s, s.message(), "no home") },
 		},
 		{
 			name: "a byte order mark before it", script: `on session/prompt; text "all of it"; newline ""; raw "\ufeff"; stop end_turn; exit 0`, want: whole,
@@ -41,9 +43,9 @@ func invalidUTF8() row {
 	return row{id: "T16", does: "sends a byte that is no UTF-8 in a text", forms: []form{
 		{script: "t16-invalid-utf8", want: "completed; \"caf\ufffd \ufffd!\"; 2 updates; exit status 0"},
 		{name: "every byte that can be one", script: text(`a\x80b\xc0\xafc\xfe\xffd`), check: func(s *scene) {
-			equal(s, "stop", s.result.Stop, "completed")
-			lacks(s, s.text(), "\x80", "\xc0", "\xfe", "\xff")
-			has(s, s.text(), "a\ufffdb\ufffd", "c\ufffd", "d")
+			check.Equal(s, "stop", s.result.Stop, "completed")
+			check.Lacks(s, s.text(), "\x80", "\xc0", "\xfe", "\xff")
+			check.Has(s, s.text(), "a\ufffdb\ufffd", "c\ufffd", "d")
 		}},
 		{name: "a character cut off at the end", script: text(`caf\xc3`), want: "completed; \"caf\ufffd\"; 1 updates; exit status 0"},
 		{
@@ -54,8 +56,8 @@ func invalidUTF8() row {
 		},
 		{name: "halves of surrogate pairs", script: text(`a\\ud83db\\udc00\\ud83d c\\udc00\\ud83d`), want: "completed; \"a\ufffdb\ufffd\ufffd c\ufffd\ufffd\"; 1 updates; exit status 0"},
 		{name: "a surrogate encoded as bytes", script: text(`a\xed\xa0\xbdb`), check: func(s *scene) {
-			equal(s, "stop", s.result.Stop, "completed")
-			has(s, s.text(), "a\ufffd", "\ufffdb")
+			check.Equal(s, "stop", s.result.Stop, "completed")
+			check.Has(s, s.text(), "a\ufffd", "\ufffdb")
 		}},
 		{
 			name: "in names and unknown fields", want: `completed; "fine"; 1 updates; exit status 0`,
@@ -66,10 +68,10 @@ func invalidUTF8() row {
 			script: "on session/prompt\n" + update(`\"update\":{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"c\xff\",\"title\":\"t\xff\"}`) + update(`\"update\":{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"c\xff\",\"status\":\"completed\"}`) + "stop end_turn",
 			want:   "completed; no text; 2 updates; exit status 0",
 			check: func(s *scene) {
-				equal(s, "calls", len(s.result.ToolCalls), 1)
-				equal(s, "id", s.result.ToolCalls[0].ID, "c\ufffd")
-				equal(s, "title", *s.result.ToolCalls[0].Title, "t\ufffd")
-				equal(s, "status", s.result.ToolCalls[0].Status, "completed")
+				check.Equal(s, "calls", len(s.result.ToolCalls), 1)
+				check.Equal(s, "id", s.result.ToolCalls[0].ID, "c\ufffd")
+				check.Equal(s, "title", *s.result.ToolCalls[0].Title, "t\ufffd")
+				check.Equal(s, "status", s.result.ToolCalls[0].Status, "completed")
 			},
 		},
 		{
@@ -79,12 +81,12 @@ func invalidUTF8() row {
 		{
 			name: "in the stop reason", script: `on session/prompt; never reply; noise "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"stopReason\":\"end\xffturn\"}}"`,
 			want:  "error: protocol at session/prompt; no text; exit status 0",
-			check: func(s *scene) { equal(s, "stop reason", *s.result.StopReason, "end\ufffdturn") },
+			check: func(s *scene) { check.Equal(s, "stop reason", *s.result.StopReason, "end\ufffdturn") },
 		},
 		{
 			name: "in an error", script: `on session/prompt; never reply; noise "{\"jsonrpc\":\"2.0\",\"id\":$id,\"error\":{\"code\":-32603,\"message\":\"out of \xff\"}}"`,
 			want:  "error: agent at session/prompt; no text; exit status 0",
-			check: func(s *scene) { has(s, s.message(), "out of \ufffd") },
+			check: func(s *scene) { check.Has(s, s.message(), "out of \ufffd") },
 		},
 	}}
 }
@@ -107,7 +109,7 @@ func flattened() row {
 						raw = string(e.Update)
 					}
 				}
-				has(s, raw, `"sessionUpdate":"agent_message_chunk"`, `"flat"`)
+				check.Has(s, raw, `"sessionUpdate":"agent_message_chunk"`, `"flat"`)
 			},
 		},
 		{
@@ -135,7 +137,7 @@ func flattened() row {
 		{
 			name: "a tool call", want: `completed; "an answer"; 2 updates; 1 unknown; exit status 0`,
 			script: send(`{"sessionId": "session-1", "sessionUpdate": "tool_call", "toolCallId": "c1", "title": "wrong", "status": "completed"}`),
-			check:  func(s *scene) { equal(s, "tool calls", len(s.result.ToolCalls), 0) },
+			check:  func(s *scene) { check.Equal(s, "tool calls", len(s.result.ToolCalls), 0) },
 		},
 	}}
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/subagent"
 )
@@ -111,7 +112,7 @@ func callbacks() row {
 					once = true
 					other := newScene(s.TB, &form{script: `on session/prompt; text "another"`})
 					other.delegate(s.Context())
-					equal(s, "the other run", other.summary(), `completed; "another"; 1 updates; exit status 0`)
+					check.Equal(s, "the other run", other.summary(), `completed; "another"; 1 updates; exit status 0`)
 					other.nothingLeft()
 				})
 				s.delegate(s.Context())
@@ -143,9 +144,9 @@ func callbacks() row {
 					break
 				}
 				s.finish(run)
-				equal(s, "stop", s.result.Stop, "aborted")
+				check.Equal(s, "stop", s.result.Stop, "aborted")
 			},
-			check: func(s *scene) { equal(s, "exit", s.result.Exit.String(), "exit status 0") },
+			check: func(s *scene) { check.Equal(s, "exit", s.result.Exit.String(), "exit status 0") },
 		},
 		{
 			name: "the policy panics", script: asks, given: decides(func(context.Context, permission.Request) permission.Decision { panic("no") }),
@@ -200,7 +201,7 @@ func callbacks() row {
 			name: "the writer for stderr panics", script: `on session/prompt; stderr "one\n"; text "one "; stderr "two\n"; text "two"`,
 			given: func(s *scene) { s.opts.Stderr = writerFunc(func([]byte) (int, error) { panic("no") }) },
 			want:  `completed; "one two"; 2 updates; exit status 0`,
-			check: func(s *scene) { equal(s, "stderr", s.result.StderrTail, "one\ntwo\n") },
+			check: func(s *scene) { check.Equal(s, "stderr", s.result.StderrTail, "one\ntwo\n") },
 		},
 		{
 			name: "the writer for stderr fails", script: `on session/prompt; stderr size=1MB; text "one"; stderr "\nend\n"`,
@@ -208,7 +209,7 @@ func callbacks() row {
 				s.opts.Stderr = writerFunc(func([]byte) (int, error) { return 0, errors.New("disk full") })
 			},
 			want:  `completed; "one"; 1 updates; exit status 0`,
-			check: func(s *scene) { equal(s, "stderr", strings.HasSuffix(s.result.StderrTail, "\nend\n"), true) },
+			check: func(s *scene) { check.Equal(s, "stderr", strings.HasSuffix(s.result.StderrTail, "\nend\n"), true) },
 		},
 		{
 			name: "Events has the agent killed", script: `on session/prompt; text "one "; wait forever`,
@@ -223,8 +224,8 @@ func callbacks() row {
 				s.delegate(s.Context())
 			},
 			check: func(s *scene) {
-				equal(s, "text", s.text(), "one ")
-				equal(s, "exit", s.result.Exit.String(), "signal SIGKILL")
+				check.Equal(s, "text", s.text(), "one ")
+				check.Equal(s, "exit", s.result.Exit.String(), "signal SIGKILL")
 			},
 		},
 	}}

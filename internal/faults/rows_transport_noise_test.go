@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/permission"
 )
 
@@ -51,7 +52,7 @@ func noise() row {
 			want: oneTwo + "2 lines of noise; exit status 0",
 			check: func(s *scene) {
 				for _, line := range s.result.Noise.First {
-					equal(s, "valid", utf8.ValidString(line), true)
+					check.Equal(s, "valid", utf8.ValidString(line), true)
 				}
 			},
 		},
@@ -88,7 +89,7 @@ func noise() row {
 			name: "many before initialize, and exits", script: `raw "usage: x\n" size=100KB; raw "\n"; exit 2`,
 			want: "not started: exit at initialize",
 			check: func(s *scene) {
-				has(s, s.message(), "usage: x", "exit status 2")
+				check.Has(s, s.message(), "usage: x", "exit status 2")
 				if n := s.err.Partial.Noise.Lines; n < 10000 {
 					s.Errorf("%d lines of noise", n)
 				}
@@ -97,7 +98,7 @@ func noise() row {
 		{
 			name: "in the middle of nothing else", script: `on session/prompt; noise "I am done!"; exit 0`,
 			want:  "error: exit at session/prompt; no text; 1 lines of noise; exit status 0",
-			check: func(s *scene) { has(s, s.message(), "I am done!") },
+			check: func(s *scene) { check.Has(s, s.message(), "I am done!") },
 		},
 	}}
 }
@@ -177,7 +178,7 @@ func vendor() row {
 		return func(s *scene) {
 			heard := strings.ReplaceAll(s.file("heard"), " ", "")
 			for _, id := range ids {
-				equal(s, "answers to "+id, strings.Count(heard, `{"jsonrpc":"2.0","id":`+id+`,"error":{"code":-32601,`), 1)
+				check.Equal(s, "answers to "+id, strings.Count(heard, `{"jsonrpc":"2.0","id":`+id+`,"error":{"code":-32601,`), 1)
 			}
 		}
 	}
@@ -195,7 +196,7 @@ func vendor() row {
 		},
 		{
 			name: "the same id twice", given: hears("-32601", 2), script: asks(`7`, `7`), want: done,
-			check: func(s *scene) { equal(s, "answers", strings.Count(s.file("heard"), `"id":7,"error"`), 2) },
+			check: func(s *scene) { check.Equal(s, "answers", strings.Count(s.file("heard"), `"id":7,"error"`), 2) },
 		},
 		{
 			name: "with the names of methods of others, or of none",
@@ -211,8 +212,8 @@ func vendor() row {
 				text "done"`,
 			want: done,
 			check: func(s *scene) {
-				equal(s, "answers", strings.Count(s.file("heard"), "-32601"), 3)
-				equal(s, "what has no method", strings.Count(s.file("heard"), `"id":"n","error":{"code":-32600`), 1)
+				check.Equal(s, "answers", strings.Count(s.file("heard"), "-32601"), 3)
+				check.Equal(s, "what has no method", strings.Count(s.file("heard"), `"id":"n","error":{"code":-32600`), 1)
 			},
 		},
 		{
@@ -223,7 +224,7 @@ func vendor() row {
 					send {"jsonrpc": "2.0", "id": $i, "method": "_vendor/ask"}
 					send {"jsonrpc": "2.0", "method": "_vendor/tell"}
 				end` + waits,
-			want: done, check: func(s *scene) { equal(s, "answers", strings.Count(s.file("heard"), "-32601"), 10000) },
+			want: done, check: func(s *scene) { check.Equal(s, "answers", strings.Count(s.file("heard"), "-32601"), 10000) },
 		},
 		{
 			name: "in an array of frames, with a permission among them", given: all(hears("-32601", 1), policy(permission.Allow())),
@@ -241,8 +242,8 @@ func prettyPrinted() row {
 	const asked = `{"jsonrpc": "2.0", "id": $id, "result": {"stopReason": "end_turn"}}`
 	seen := func(first string) func(*scene) {
 		return func(s *scene) {
-			has(s, s.message(), "no ACP frames", first)
-			equal(s, "first line", s.result.Noise.First[0], first)
+			check.Has(s, s.message(), "no ACP frames", first)
+			check.Equal(s, "first line", s.result.Noise.First[0], first)
 		}
 	}
 	const failed = `error: exit at session/prompt; "an answer"; 1 updates; 7 lines of noise; exit status 0`
@@ -262,9 +263,9 @@ func prettyPrinted() row {
 			name: "and lives on", script: `on session/prompt; text "an answer"; never reply; send ` + asked + ` pretty; wait forever`,
 			given: all(isDeaf, idleTimeout(time.Second)),
 			check: func(s *scene) {
-				equal(s, "stop", s.result.Stop, "aborted")
-				equal(s, "kind", s.result.Error.Kind, "idle_timeout")
-				equal(s, "noise", s.result.Noise.Lines, 7)
+				check.Equal(s, "stop", s.result.Stop, "aborted")
+				check.Equal(s, "kind", s.result.Error.Kind, "idle_timeout")
+				check.Equal(s, "noise", s.result.Noise.Lines, 7)
 			},
 		},
 		{
@@ -273,8 +274,8 @@ func prettyPrinted() row {
 				text "an answer"
 				stop end_turn`,
 			check: func(s *scene) {
-				equal(s, "stop", s.result.Stop, "completed")
-				equal(s, "text", s.text(), "an answer")
+				check.Equal(s, "stop", s.result.Stop, "completed")
+				check.Equal(s, "text", s.text(), "an answer")
 				if s.result.Noise.Lines < 10 {
 					s.Errorf("%d lines of noise", s.result.Noise.Lines)
 				}
@@ -285,7 +286,7 @@ func prettyPrinted() row {
 			name: "the answer to initialize", given: all(isDeaf, startTimeout(2*time.Second)),
 			script: `on initialize; never reply; send {"jsonrpc": "2.0", "id": $id, "result": {"protocolVersion": 1}} pretty`,
 			want:   "not started: startup_timeout at initialize",
-			check:  func(s *scene) { has(s, s.message(), "no ACP frames") },
+			check:  func(s *scene) { check.Has(s, s.message(), "no ACP frames") },
 		},
 	}}
 }
@@ -293,7 +294,7 @@ func prettyPrinted() row {
 func duplicateResponses() row {
 	const once = `completed; "an answer"; 1 updates; exit status 0`
 	return row{id: "T20", does: "answers a request twice, and one that nobody made", forms: []form{
-		{script: "t20-duplicate-responses", want: once, check: func(s *scene) { equal(s, "stop reason", *s.result.StopReason, "end_turn") }},
+		{script: "t20-duplicate-responses", want: once, check: func(s *scene) { check.Equal(s, "stop reason", *s.result.StopReason, "end_turn") }},
 		{
 			name: "ids that are none of ours", want: once,
 			script: `on session/prompt
@@ -319,14 +320,14 @@ func duplicateResponses() row {
 				reply {"stopReason": "refusal"} id=4
 				reply {"protocolVersion": 1}
 				on session/prompt; text "an answer"`,
-			check: func(s *scene) { equal(s, "session", *s.result.SessionID, "session-1") },
+			check: func(s *scene) { check.Equal(s, "session", *s.result.SessionID, "session-1") },
 		},
 		{
 			name: "initialize and session/new twice", want: once,
 			script: `on initialize; reply {"protocolVersion": 1}; reply {"protocolVersion": 2}; reply error -32603 "no"
 				on session/new; reply {"sessionId": "session-1"}; reply {"sessionId": "session-2"}; reply error -32000 "log in"
 				on session/prompt; text "an answer"`,
-			check: func(s *scene) { equal(s, "session", *s.result.SessionID, "session-1") },
+			check: func(s *scene) { check.Equal(s, "session", *s.result.SessionID, "session-1") },
 		},
 		{
 			name: "an error first", script: `on session/prompt; text "an answer"; reply error -32603 "out of cheese"; reply {"stopReason": "end_turn"}`,

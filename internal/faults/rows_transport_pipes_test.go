@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/subagent"
 )
@@ -101,10 +102,10 @@ func stopsReading() row {
 						end
 					end`,
 			check: func(s *scene) {
-				equal(s, "stop", s.result.Stop, "aborted")
-				equal(s, "error", s.message(), "")
-				equal(s, "exit", s.result.Exit.String(), "signal SIGTERM")
-				equal(s, "text", strings.Trim(s.text(), "."), "")
+				check.Equal(s, "stop", s.result.Stop, "aborted")
+				check.Equal(s, "error", s.message(), "")
+				check.Equal(s, "exit", s.result.Exit.String(), "signal SIGTERM")
+				check.Equal(s, "text", strings.Trim(s.text(), "."), "")
 			},
 		},
 		{
@@ -145,9 +146,9 @@ func stopsReading() row {
 					wait forever`,
 			given: all(isDeaf, policy(permission.Allow())), cancelOn: "deaf",
 			check: func(s *scene) {
-				equal(s, "stop", s.result.Stop, "aborted")
-				equal(s, "exit", s.result.Exit.String(), "signal SIGTERM")
-				equal(s, "permissions", len(s.result.Permissions), 2000)
+				check.Equal(s, "stop", s.result.Stop, "aborted")
+				check.Equal(s, "exit", s.result.Exit.String(), "signal SIGTERM")
+				check.Equal(s, "permissions", len(s.result.Permissions), 2000)
 			},
 		},
 		{
@@ -166,8 +167,8 @@ func stopsReading() row {
 					end`,
 			do: bounded(func(s *scene, run subagent.Run) { run.Cancel(); s.write("cancelled") }),
 			check: func(s *scene) {
-				equal(s, "stop", s.result.Stop, "aborted")
-				equal(s, "error", s.message(), "")
+				check.Equal(s, "stop", s.result.Stop, "aborted")
+				check.Equal(s, "error", s.message(), "")
 			},
 		},
 	}}
@@ -201,8 +202,8 @@ func readsAgain() row {
 			s.write("read-again")
 			s.finish(run)
 			methods, prompt := heard(s)
-			equal(s, "what the agent has read", methods, "initialize session/new session/prompt session/cancel")
-			equal(s, "bytes of its prompt", prompt, bytes)
+			check.Equal(s, "what the agent has read", methods, "initialize session/new session/prompt session/cancel")
+			check.Equal(s, "bytes of its prompt", prompt, bytes)
 		}
 	}
 	// patient is long enough for an agent that has 8 MB to read on a slow machine.
@@ -245,8 +246,8 @@ func readsAgain() row {
 				s.until("the prompt's end", func() bool { return s.exists("prompted") })
 				s.finish(run)
 				methods, bytes := heard(s)
-				equal(s, "what the agent has read", methods, "initialize session/new session/prompt session/cancel")
-				equal(s, "bytes of its prompt", bytes, 1e6)
+				check.Equal(s, "what the agent has read", methods, "initialize session/new session/prompt session/cancel")
+				check.Equal(s, "bytes of its prompt", bytes, 1e6)
 			},
 			want: "aborted; no text; exit status 0",
 		},
@@ -258,8 +259,8 @@ func readsAgain() row {
 				s.write("read-again")
 				s.finish(run)
 				methods, bytes := heard(s)
-				equal(s, "what the agent has read", methods, "initialize session/new session/prompt")
-				equal(s, "bytes of its prompt", bytes, 2e6)
+				check.Equal(s, "what the agent has read", methods, "initialize session/new session/prompt")
+				check.Equal(s, "bytes of its prompt", bytes, 2e6)
 			},
 			want: `completed; "heard"; 1 updates; exit status 0`,
 		},
@@ -282,8 +283,8 @@ func readsAgain() row {
 				s.write("read-again")
 				s.finish(run)
 				_, bytes := heard(s)
-				equal(s, "bytes of its prompt", bytes, 1e6)
-				equal(s, "answers", strings.Count(s.file("heard"), "-32601"), 2)
+				check.Equal(s, "bytes of its prompt", bytes, 1e6)
+				check.Equal(s, "answers", strings.Count(s.file("heard"), "-32601"), 2)
 			},
 			want: `completed; "asked heard"; 2 updates; exit status 0`,
 		},

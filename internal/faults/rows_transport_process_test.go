@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/subagent"
 )
@@ -43,35 +44,35 @@ func exitWithPromptPending() row {
 			script: "t06-exits-with-prompt-pending", do: soonAfter("gone", time.Second),
 			want: "error: exit at session/prompt; no text; exit status 7",
 			check: func(s *scene) {
-				has(s, s.message(), "exit status 7", "panic: it is Monday")
-				equal(s, "stderr", s.result.StderrTail, "panic: it is Monday\n")
-				equal(s, "retryable", s.result.Error.Retryable, false)
+				check.Has(s, s.message(), "exit status 7", "panic: it is Monday")
+				check.Equal(s, "stderr", s.result.StderrTail, "panic: it is Monday\n")
+				check.Equal(s, "retryable", s.result.Error.Retryable, false)
 			},
 		},
 		{
 			name: "by a signal, in mid answer", script: `on session/prompt; text "half"; write gone; raise TERM`, do: soonAfter("gone", time.Second),
 			want:  `error: exit at session/prompt; "half"; 1 updates; signal SIGTERM`,
-			check: func(s *scene) { has(s, s.message(), "SIGTERM") },
+			check: func(s *scene) { check.Has(s, s.message(), "SIGTERM") },
 		},
 		{
 			name: "as if all were well", script: `on session/prompt; text "half"; tool c1 "Look"; exit 0`,
 			want:  `error: exit at session/prompt; "half"; 2 updates; exit status 0`,
-			check: func(s *scene) { equal(s, "tool call", s.result.ToolCalls[0].Status, "unknown") },
+			check: func(s *scene) { check.Equal(s, "tool call", s.result.ToolCalls[0].Status, "unknown") },
 		},
 		{
 			name: "after 1 MB of stderr", script: `on session/prompt; stderr "trace\n" size=1MB; stderr "\nfatal: the end\n"; exit 1`,
 			want: "error: exit at session/prompt; no text; exit status 1",
 			check: func(s *scene) {
-				has(s, s.message(), "fatal: the end")
-				equal(s, "stderr ends", strings.HasSuffix(s.result.StderrTail, "trace\ntrac\nfatal: the end\n"), true)
-				equal(s, "truncated", s.result.StderrTruncated, true)
+				check.Has(s, s.message(), "fatal: the end")
+				check.Equal(s, "stderr ends", strings.HasSuffix(s.result.StderrTail, "trace\ntrac\nfatal: the end\n"), true)
+				check.Equal(s, "truncated", s.result.StderrTruncated, true)
 			},
 		},
 		{
 			name: "in the middle of a frame", script: `on session/prompt; text "half"; raw '{"jsonrpc":"2.0","id":3,"result":{"stopRea'; exit 9`,
 			want: `error: exit at session/prompt; "half"; 1 updates; 1 lines of noise; exit status 9`,
 			check: func(s *scene) {
-				equal(s, "noise", s.result.Noise.First[0], `{"jsonrpc":"2.0","id":3,"result":{"stopRea`)
+				check.Equal(s, "noise", s.result.Noise.First[0], `{"jsonrpc":"2.0","id":3,"result":{"stopRea`)
 			},
 		},
 		{
@@ -92,7 +93,7 @@ func exitWithPromptPending() row {
 				})
 			},
 			want:  "error: exit at session/prompt; no text; cancelled; exit status 6",
-			check: func(s *scene) { equal(s, "rule", s.result.Permissions[0].Rule, "connection ended") },
+			check: func(s *scene) { check.Equal(s, "rule", s.result.Permissions[0].Rule, "connection ended") },
 		},
 		{
 			name: "before it has read the prompt", script: `on session/new; reply {"sessionId": "$session"}; exit 5`,
@@ -102,9 +103,9 @@ func exitWithPromptPending() row {
 			name: "with session/new pending", script: `on session/new; stderr "no disk\n"; exit 4`,
 			want: "not started: exit at session/new",
 			check: func(s *scene) {
-				has(s, s.message(), "exit status 4", "no disk")
-				equal(s, "exit", *s.err.Partial.Exit.Code, 4)
-				equal(s, "retryable", s.err.Retryable, true)
+				check.Has(s, s.message(), "exit status 4", "no disk")
+				check.Equal(s, "exit", *s.err.Partial.Exit.Code, 4)
+				check.Equal(s, "retryable", s.err.Retryable, true)
 			},
 		},
 		{
@@ -117,7 +118,7 @@ func exitWithPromptPending() row {
 						updates++
 					}
 				}
-				equal(s, "update events", updates, 50)
+				check.Equal(s, "update events", updates, 50)
 			},
 		},
 	}}
@@ -170,10 +171,10 @@ func childHoldsStdout() row {
 				text "half"
 				raise KILL`,
 			check: func(s *scene) {
-				equal(s, "stop", s.result.Stop, "error")
-				equal(s, "kind", s.result.Error.Kind, client.KindExit)
-				equal(s, "text", s.text(), "half")
-				equal(s, "exit", s.result.Exit.String(), "signal SIGKILL")
+				check.Equal(s, "stop", s.result.Stop, "error")
+				check.Equal(s, "kind", s.result.Error.Kind, client.KindExit)
+				check.Equal(s, "text", s.text(), "half")
+				check.Equal(s, "exit", s.result.Exit.String(), "signal SIGKILL")
 				s.shortNoise()
 			},
 		},
@@ -187,7 +188,7 @@ func childHoldsStdout() row {
 				wait file ready
 				raise KILL`,
 			want:  "not started: exit at session/new",
-			check: func(s *scene) { has(s, s.message(), "SIGKILL") },
+			check: func(s *scene) { check.Has(s, s.message(), "SIGKILL") },
 		},
 	}}
 }
@@ -197,7 +198,7 @@ func stderrWithoutNewline() row {
 		if n := len(s.result.StderrTail); n > 64<<10 || n < 8<<10 {
 			s.Errorf("%d bytes of stderr are kept", n)
 		}
-		equal(s, "truncated", s.result.StderrTruncated, true)
+		check.Equal(s, "truncated", s.result.StderrTruncated, true)
 	}
 	return row{id: "T8", does: "writes 200 KB to stderr, without a newline, before it answers initialize", forms: []form{
 		{script: "t08-stderr-without-newline", want: "completed; no text; exit status 0", check: bounded},
@@ -230,21 +231,21 @@ func stderrWithoutNewline() row {
 			name: "of bytes that are no text", script: `on initialize; stderr "\xff\xfe\x00\x1b[31m" size=200KB; stderr "\nend\n"`,
 			want: "completed; no text; exit status 0",
 			check: func(s *scene) {
-				equal(s, "valid", strings.ToValidUTF8(s.result.StderrTail, ""), s.result.StderrTail)
-				equal(s, "truncated", s.result.StderrTruncated, true)
-				equal(s, "ends", strings.HasSuffix(s.result.StderrTail, "\nend\n"), true)
+				check.Equal(s, "valid", strings.ToValidUTF8(s.result.StderrTail, ""), s.result.StderrTail)
+				check.Equal(s, "truncated", s.result.StderrTruncated, true)
+				check.Equal(s, "ends", strings.HasSuffix(s.result.StderrTail, "\nend\n"), true)
 			},
 		},
 		{
 			name: "and closes it", script: `on initialize; stderr "bye"; stderr close` + "\n" + `on session/prompt; text "done"`,
 			want:  `completed; "done"; 1 updates; exit status 0`,
-			check: func(s *scene) { equal(s, "stderr", s.result.StderrTail, "bye") },
+			check: func(s *scene) { check.Equal(s, "stderr", s.result.StderrTail, "bye") },
 		},
 		{
 			name: "and then exits", script: `stderr size=200KB; exit 1`,
 			want: "not started: exit at initialize",
 			check: func(s *scene) {
-				has(s, s.message(), "exit status 1")
+				check.Has(s, s.message(), "exit status 1")
 				if n := len(s.message()); n > 2000 {
 					s.Errorf("the message has %d bytes", n)
 				}
@@ -258,7 +259,7 @@ func closesStdout() row {
 		{
 			script: "t21-closes-stdout", given: deafToTerm,
 			want:  `error: transport at session/prompt; "half an answer"; 1 updates; signal SIGKILL by sigkill`,
-			check: func(s *scene) { has(s, s.message(), "closed its stdout", "lives on") },
+			check: func(s *scene) { check.Has(s, s.message(), "closed its stdout", "lives on") },
 		},
 		{
 			name: "and ends on EOF", script: `on session/prompt; text "half"; stdout close; wait forever`,
@@ -267,7 +268,7 @@ func closesStdout() row {
 		{
 			name: "and its stderr", script: `on session/prompt; text "half"; stderr "bye\n"; stdout close; stderr close; wait forever`,
 			want:  `error: transport at session/prompt; "half"; 1 updates; exit status 0`,
-			check: func(s *scene) { equal(s, "stderr", s.result.StderrTail, "bye\n") },
+			check: func(s *scene) { check.Equal(s, "stderr", s.result.StderrTail, "bye\n") },
 		},
 		{
 			name: "and its stdin too", given: isDeaf, script: `on session/prompt; text "half"; stdin close; stdout close; wait forever` + "\non eof; wait forever",
@@ -285,7 +286,7 @@ func closesStdout() row {
 		{
 			name: "with initialize pending", script: `on initialize; stdout close; wait forever`,
 			want:  "not started: transport at initialize",
-			check: func(s *scene) { has(s, s.message(), "closed its stdout") },
+			check: func(s *scene) { check.Has(s, s.message(), "closed its stdout") },
 		},
 		{
 			name: "with session/new pending", given: isDeaf, script: "on session/new; stdout close; wait forever\non eof; wait forever",
@@ -324,9 +325,9 @@ func closesStdout() row {
 				wait forever`,
 			given: all(isDeaf, idleTimeout(500*time.Millisecond)),
 			check: func(s *scene) {
-				equal(s, "stop", s.result.Stop, "aborted")
-				equal(s, "kind", s.result.Error.Kind, client.KindIdleTimeout)
-				equal(s, "text", s.text(), "half")
+				check.Equal(s, "stop", s.result.Stop, "aborted")
+				check.Equal(s, "kind", s.result.Error.Kind, client.KindIdleTimeout)
+				check.Equal(s, "text", s.text(), "half")
 			},
 		},
 	}}
@@ -350,9 +351,9 @@ func closesStdin() row {
 				stop end_turn
 				exit 0`,
 			check: func(s *scene) {
-				equal(s, "stop", s.result.Stop, "completed")
-				equal(s, "text", s.text(), "done")
-				equal(s, "permissions", len(s.result.Permissions), 1)
+				check.Equal(s, "stop", s.result.Stop, "completed")
+				check.Equal(s, "text", s.text(), "done")
+				check.Equal(s, "permissions", len(s.result.Permissions), 1)
 			},
 		},
 		{
@@ -378,10 +379,10 @@ func closesStdin() row {
 			name: "before the prompt, and is silent", given: isDeaf,
 			script: `on session/new; stdin close; reply {"sessionId": "$session"}` + "\non eof; wait forever",
 			check: func(s *scene) {
-				equal(s, "stop", s.result.Stop, "error")
-				equal(s, "kind", s.result.Error.Kind, client.KindTransport)
-				has(s, s.message(), "cannot write to the agent")
-				equal(s, "exit", s.result.Exit.String(), "signal SIGTERM")
+				check.Equal(s, "stop", s.result.Stop, "error")
+				check.Equal(s, "kind", s.result.Error.Kind, client.KindTransport)
+				check.Has(s, s.message(), "cannot write to the agent")
+				check.Equal(s, "exit", s.result.Exit.String(), "signal SIGTERM")
 			},
 		},
 		{

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/permission"
 )
 
@@ -36,7 +37,7 @@ func elevenMegabytes() row {
 			want:   "completed; 11000000 bytes of text; 1 updates; exit status 0",
 			check: func(s *scene) {
 				s.same("text", s.text(), strings.Repeat("x", 11e6))
-				equal(s, "stop reason", *s.result.StopReason, "end_turn")
+				check.Equal(s, "stop reason", *s.result.StopReason, "end_turn")
 			},
 		},
 		{
@@ -56,20 +57,20 @@ func elevenMegabytes() row {
 			script: "on session/prompt\n" + big(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"tool_call","toolCallId":"c1","rawOutput":["…"],"status":"completed"}}}`) +
 				"text 'done'",
 			want:  `completed; "done"; 2 updates; exit status 0`,
-			check: func(s *scene) { equal(s, "status", s.result.ToolCalls[0].Status, "completed") },
+			check: func(s *scene) { check.Equal(s, "status", s.result.ToolCalls[0].Status, "completed") },
 		},
 		{
 			name: "a permission request", given: all(hears(`"optionId":"yes"`, 1), policy(permission.Allow())),
 			script: "record heard\non session/prompt\n" + big(`{"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"sessionId":"session-1","toolCall":{"toolCallId":"c1","rawInput":{"content":"…"}},"options":[{"optionId":"yes","name":"Yes","kind":"allow_once"}]}}`) +
 				"wait file answered\ntext 'done'",
 			want:  `completed; "done"; 1 updates; allowed; exit status 0`,
-			check: func(s *scene) { has(s, s.file("heard"), `"optionId":"yes"`) },
+			check: func(s *scene) { check.Has(s, s.file("heard"), `"optionId":"yes"`) },
 		},
 		{
 			name: "an error", script: "on session/prompt; text 'half'; never reply\n" + big(`{"jsonrpc":"2.0","id":$id,"error":{"code":-32603,"message":"…"}}`),
 			want: `error: agent at session/prompt; "half"; 1 updates; exit status 0`,
 			check: func(s *scene) {
-				equal(s, "code", *s.result.Error.Code, -32603)
+				check.Equal(s, "code", *s.result.Error.Code, -32603)
 				if n := len(s.message()); n > 10000 {
 					s.Errorf("the message has %d bytes", n)
 				}
@@ -171,7 +172,7 @@ func updateOverLimit() row {
 					end
 					stop end_turn`,
 			want:  `completed; "not allowed"; 1 updates; cancelled; exit status 0`,
-			check: func(s *scene) { equal(s, "rule", s.result.Permissions[0].Rule, "request too large") },
+			check: func(s *scene) { check.Equal(s, "rule", s.result.Permissions[0].Rule, "request too large") },
 		},
 		{
 			name: "a notification of a vendor, which is no update", given: maxMessage(small),
@@ -199,7 +200,7 @@ func responseOverLimit() row {
 	const small = 4096
 	const pad = "set pad size=10KB\n"
 	names := func(method string, limit string) func(*scene) {
-		return func(s *scene) { has(s, s.message(), method, limit, "larger than the limit") }
+		return func(s *scene) { check.Has(s, s.message(), method, limit, "larger than the limit") }
 	}
 	const failed = `error: too_large at session/prompt; "before"; 1 updates; exit status 0`
 	return row{id: "T4", does: "sends an answer over the limit", forms: []form{

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/subagent"
 )
 
@@ -88,7 +89,7 @@ func unknownForms() []form {
 	for _, p := range []string{`null`, `[]`, `"session-1"`, `7`, `{}`} {
 		forms = append(forms, form{
 			name: "params " + p, script: `on session/prompt; send {"jsonrpc": "2.0", "method": "session/update", "params": ` + p + `}; text "an answer"`,
-			check: all(harmless, func(s *scene) { equal(s, "output", s.result.Output, "an answer") }),
+			check: all(harmless, func(s *scene) { check.Equal(s, "output", s.result.Output, "an answer") }),
 		})
 	}
 	return append(forms,
@@ -101,11 +102,11 @@ func unknownForms() []form {
 // harmless checks that an update of an unknown kind became none of another one.
 func harmless(s *scene) {
 	s.Helper()
-	lacks(s, fmt.Sprint(s.result.Messages), "psst")
-	equal(s, "output", s.result.Output, "an answer")
-	equal(s, "tool calls", len(s.result.ToolCalls), 0)
-	equal(s, "plan", len(s.result.Plan), 0)
-	equal(s, "mode", s.result.Mode == nil, true)
+	check.Lacks(s, fmt.Sprint(s.result.Messages), "psst")
+	check.Equal(s, "output", s.result.Output, "an answer")
+	check.Equal(s, "tool calls", len(s.result.ToolCalls), 0)
+	check.Equal(s, "plan", len(s.result.Plan), 0)
+	check.Equal(s, "mode", s.result.Mode == nil, true)
 }
 
 // oddForms are updates of which one field is not of its type.
@@ -113,7 +114,7 @@ func oddForms() []form {
 	forms := []form{{
 		script: "s11-odd-fields", want: `completed; "in an array bare an answer"; 6 updates; exit status 0`,
 		check: func(s *scene) {
-			equal(s, "tool call", toolCalls(s), "7 Read read completed")
+			check.Equal(s, "tool call", toolCalls(s), "7 Read read completed")
 		},
 	}}
 	texts := []struct{ name, content, text string }{
@@ -137,10 +138,10 @@ func oddForms() []form {
 		forms = append(forms, form{
 			name: c.name, script: `on session/prompt; text "<"; update {"sessionUpdate": "agent_message_chunk", "content": ` + c.content + `}; text ">"`,
 			check: func(s *scene) {
-				equal(s, "outcome", s.result.Stop, "completed")
-				equal(s, "updates", s.result.Counts.Updates, 3)
-				equal(s, "unknown", s.result.Counts.Unknown, 0)
-				equal(s, "text", s.text(), "<"+c.text+">")
+				check.Equal(s, "outcome", s.result.Stop, "completed")
+				check.Equal(s, "updates", s.result.Counts.Updates, 3)
+				check.Equal(s, "unknown", s.result.Counts.Unknown, 0)
+				check.Equal(s, "text", s.text(), "<"+c.text+">")
 			},
 		})
 	}
@@ -172,7 +173,7 @@ func oddForms() []form {
 		}
 		forms = append(forms, form{
 			name: "a tool call: " + c.name, script: `on session/prompt; update {"sessionUpdate": "tool_call", ` + c.fields + `}; text "an answer"`,
-			want: `completed; "an answer"; 2 updates; exit status 0`, check: func(s *scene) { equal(s, "tool calls", toolCalls(s), c.want) },
+			want: `completed; "an answer"; 2 updates; exit status 0`, check: func(s *scene) { check.Equal(s, "tool calls", toolCalls(s), c.want) },
 		})
 	}
 	for _, u := range []struct{ name, update string }{
@@ -240,14 +241,14 @@ func notAdvertisedForms() []form {
 		form{name: "while initializing", script: `on initialize; request fs/read_text_file {"path": "/etc/passwd"}; write code $error.code`, want: completed, check: wrote("code", "-32601")},
 		form{name: "a thousand at once", script: `on session/prompt
 			repeat 1000; background; request terminal/create {"sessionId": "$session", "command": "true"} id="ask-$i"; append codes $error.code; end; end
-			wait background`, want: completed, check: func(s *scene) { equal(s, "refusals", strings.Count(s.file("codes"), "-32601\n"), 1000) }},
+			wait background`, want: completed, check: func(s *scene) { check.Equal(s, "refusals", strings.Count(s.file("codes"), "-32601\n"), 1000) }},
 		form{name: "and takes it for a crash", script: `on session/prompt; request terminal/create {"command": "make"}; stderr "no terminal: $error.message\n"; exit 1`, want: "error: exit at session/prompt; no text; exit status 1", check: says("exit status 1", "no terminal")},
 		form{name: "a file that is there", given: func(s *scene) { s.put("secret.txt", "the secret") }, script: `on session/prompt; request fs/read_text_file {"sessionId": "$session", "path": "$cwd/secret.txt"}; text "$answer $error.code"`,
-			check: func(s *scene) { lacks(s, s.text(), "the secret"); has(s, s.text(), "-32601") }},
+			check: func(s *scene) { check.Lacks(s, s.text(), "the secret"); check.Has(s, s.text(), "-32601") }},
 	)
 }
 
 func nothingWritten(s *scene) {
 	s.Helper()
-	equal(s, "a.txt", s.file("a.txt"), "")
+	check.Equal(s, "a.txt", s.file("a.txt"), "")
 }

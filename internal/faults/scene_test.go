@@ -249,31 +249,3 @@ func (s *scene) file(name string) string {
 	}
 	return string(text)
 }
-
-// equal checks a value.
-func equal[T comparable](t testing.TB, what string, got, want T) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s: got %#v, want %#v", what, got, want)
-	}
-}
-
-// has checks that text mentions each of the words.
-func has(t testing.TB, text string, words ...string) {
-	t.Helper()
-	for _, word := range words {
-		if !strings.Contains(text, word) {
-			t.Errorf("%q does not mention %q", text, word)
-		}
-	}
-}
-
-// lacks checks that text mentions none of the words.
-func lacks(t testing.TB, text string, words ...string) {
-	t.Helper()
-	for _, word := range words {
-		if strings.Contains(text, word) {
-			t.Errorf("%q mentions %q", text, word)
-		}
-	}
-}

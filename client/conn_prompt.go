@@ -138,13 +138,20 @@ func (c *Conn) claim(s *turnState) {
 func (c *Conn) endTurn(t *promptTurn, id acp.SessionId) (cancelled bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.state(id).turn = nil
+	s := c.state(id)
+	s.turn = nil
 	if t.restore != nil {
 		t.restore()
 	}
+	// What the agent still asked, or has withdrawn, has its answer before the end of the
+	// turn is told.
 	if c.wire.Err() != nil {
-		// What the agent still asked has its answer before the end of the turn is told.
 		c.settleRest()
+	}
+	for r := range s.asks {
+		if r.Context().Err() != nil {
+			c.settle(s, r, refusal(whyWithdrawn))
+		}
 	}
 	return t.cancel != nil && !t.cancel.After(t.call)
 }

@@ -101,8 +101,8 @@ func escape(next string, args []string) {
 // them.
 var daemonWays = map[string]func(){
 	"chdir":         func() { must(os.Chdir("/")) },
-	"close stdio":   func() { closeFrom(0, 2) },
-	"close all":     func() { closeFrom(0, 1<<20) },
+	"close stdio":   func() { closeAll(func(fd int) bool { return fd <= 2 }) },
+	"close all":     func() { closeAll(func(int) bool { return true }) },
 	"ignores TERM":  func() { signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT) },
 	"own group":     func() { must(unix.Setpgid(0, 0)) },
 	"another name":  func() { rename("kworker/0:1") },
@@ -118,10 +118,15 @@ var daemonWays = map[string]func(){
 	"first thread ends": func() {},
 }
 
-func closeFrom(first, last uint) {
-	if unix.CloseRange(first, last, 0) != nil {
-		for fd := first; fd <= min(last, 100); fd++ {
-			unix.Close(int(fd))
+// closeAll closes the descriptors of those numbers. The Go runtime's own remain: it goes on
+// to write to their numbers, whatever file has them then.
+func closeAll(those func(fd int) bool) {
+	links, err := filepath.Glob("/proc/self/fd/*")
+	must(err)
+	for _, link := range links {
+		fd := atoi(filepath.Base(link))
+		if to, err := os.Readlink(link); err == nil && those(fd) && !strings.HasPrefix(to, "anon_inode:") {
+			unix.Close(fd)
 		}
 	}
 }

@@ -144,8 +144,11 @@ func (sp *spot) over() <-chan struct{} {
 // life is a context whose deadline passes when a test says so.
 type life struct {
 	context.Context
-	once sync.Once
 	done chan struct{}
+
+	mu    sync.Mutex // guards what is below
+	over  bool
+	after []func()
 }
 
 func newLife(parent context.Context) *life { return &life{Context: parent, done: make(chan struct{})} }
@@ -161,7 +164,32 @@ func (l *life) Err() error {
 	}
 }
 
-func (l *life) pass() { l.once.Do(func() { close(l.done) }) }
+// AfterFunc is how its children are told, when they are told at once: of any other context
+// that is not its own, package context hears by a goroutine of its own, some time later.
+func (l *life) AfterFunc(f func()) (stop func() bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		go f()
+		return func() bool { return false }
+	}
+	l.after = append(l.after, f)
+	return func() bool { return false } // a child that has ended takes no harm
+}
+
+func (l *life) pass() {
+	l.mu.Lock()
+	after := l.after
+	l.after = nil
+	if !l.over {
+		l.over = true
+		close(l.done)
+	}
+	l.mu.Unlock()
+	for _, f := range after {
+		f()
+	}
+}
 
 // spot is one run on its way to a point.
 type spot struct {
@@ -381,7 +409,8 @@ func (sp *spot) ends() []end {
 	if m.crash {
 		ends = append(ends, end{stop: stopreason.Error, kind: client.KindExit})
 	}
-	if p.race || p.anywhere {
+	// Nobody waits for a Kill: a run that is not held up may be over before it strikes.
+	if p.race || p.anywhere || m.kill && p.unborn {
 		ends = append(ends, end{stop: stopreason.Completed})
 	}
 	return ends

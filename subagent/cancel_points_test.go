@@ -178,23 +178,25 @@ var points = []point{
 		deaf: true, at: func(sp *spot) { sp.within("the outcome", sp.run.Done()) }, check: says("hi"),
 	},
 	{
-		name: "in Close, at the cancel", closing: true, deaf: true, at: closeAt("asked", "up"),
-		script: "on session/prompt; write asked \"$pid\"; wait forever\non session/cancel; write up \"$pid\"; wait forever",
+		name: "in Close, at the cancel", closing: true, deaf: true, setup: patientAtEOF, at: closeAt("asked", "up"),
+		// The grace may pass before a busy machine lets it say that it is there.
+		script: "on session/prompt; write asked \"$pid\"; wait forever\non session/cancel; write up \"$pid\"; wait forever\non eof; wait file up; exit 0",
 	},
 	{
-		name: "in Close, at session/close", settled: stopreason.Completed, closing: true, deaf: true, at: closeAt("", "up"),
-		script: "on session/close; write up \"$pid\"; wait forever",
+		name: "in Close, at session/close", settled: stopreason.Completed, closing: true, deaf: true, setup: patientAtEOF, at: closeAt("", "up"),
+		script: "on session/close; write up \"$pid\"; wait forever\non eof; wait file up; exit 0",
 	},
 	{
-		name: "in Close, at the end of stdin", settled: stopreason.Completed, closing: true, deaf: true, at: closeAt("", "up"),
-		script: "on eof; write up \"$pid\"; wait forever",
+		name: "in Close, at the end of stdin", settled: stopreason.Completed, closing: true, at: closeAt("", "up"),
+		setup: patientAtEOF,
+		script: "on eof; write up \"$pid\"; wait 50ms; exit 0",
 	},
 	{
 		name: "in Close, at SIGTERM", settled: stopreason.Completed, closing: true, at: closeAt("", "up"),
 		setup: func(sp *spot, o *subagent.ACPOptions, _ *subagent.Request) {
-			o.Graces = client.Graces{EOF: 50 * time.Millisecond, Term: 50 * time.Millisecond, Kill: hang}
+			o.Graces = client.Graces{EOF: 50 * time.Millisecond, Term: hang, Kill: hang}
 		},
-		script: "on eof; wait forever\non signal TERM; write up \"$pid\"; wait forever",
+		script: "on eof; wait forever\non signal TERM; write up \"$pid\"; wait 50ms; exit 0",
 	},
 	{
 		name: "after Close", settled: stopreason.Completed, closing: true, script: "on session/prompt; text hi",
@@ -234,6 +236,11 @@ func hold(at subagent.EventType) func(*spot, subagent.Event) {
 			<-sp.free
 		}
 	}
+}
+
+// patientAtEOF waits for an agent that goes at EOF, in its own time.
+func patientAtEOF(_ *spot, o *subagent.ACPOptions, _ *subagent.Request) {
+	o.Graces = client.Graces{Cancel: 50 * time.Millisecond, Close: 50 * time.Millisecond, EOF: hang, Term: hang, Kill: hang}
 }
 
 // closeAt calls Close once the agent has come to one place, or the turn has ended, and

@@ -1,8 +1,12 @@
 package ptrace
 
 import (
+	"fmt"
+	"os"
 	"runtime"
+	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -11,9 +15,9 @@ import (
 // release is called, which returns once it is traced no more and may be called again. The
 // error says that nothing can be traced here; release does nothing then.
 func KeepFromExiting(pid int) (release func(), err error) {
-	seized, let, over := make(chan error), make(chan struct{}), make(chan struct{})
+	seized, let, ended := make(chan error), make(chan struct{}), make(chan struct{})
 	go func() { // ends when it is released
-		defer close(over)
+		defer close(ended)
 		// The tracer is a thread. It detaches by itself: that it ends with this goroutine
 		// is not certain, the program's first thread does not.
 		runtime.LockOSThread()
@@ -25,7 +29,24 @@ func KeepFromExiting(pid int) (release func(), err error) {
 		}
 		seized <- nil
 		<-let
-		unix.PtraceDetach(pid)
+		detach(pid)
 	}()
-	return sync.OnceFunc(func() { close(let); <-over }), <-seized
+	return sync.OnceFunc(func() { close(let); <-ended }), <-seized
+}
+
+// detach lets a process go. That is only possible while it is stopped, and one that is being
+// ended may just be on its way from one stop to the next: so it is tried until it is done, or
+// there is nothing left to let go.
+func detach(pid int) {
+	for unix.PtraceDetach(pid) != nil && !over(pid) {
+		unix.RawSyscall6(unix.SYS_PTRACE, unix.PTRACE_INTERRUPT, uintptr(pid), 0, 0, 0, 0)
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// over reports whether a process is gone, or a zombie.
+func over(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return err != nil || strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X")
 }

@@ -188,7 +188,7 @@ var points = []point{
 	},
 	{
 		name: "in Close, at the end of stdin", settled: stopreason.Completed, closing: true, at: closeAt("", "up"),
-		setup: patientAtEOF,
+		setup:  patientAtEOF,
 		script: "on eof; write up \"$pid\"; wait 50ms; exit 0",
 	},
 	{

@@ -73,6 +73,19 @@ func TestSignals(t *testing.T) {
 		p.signal(syscall.SIGCONT)
 		p.converse("< text back\n< stop 2 end_turn")
 	})
+	t.Run("does nothing once it has stopped itself", func(t *testing.T) {
+		for range 30 {
+			went := filepath.Join(t.TempDir(), "on")
+			p := ownProcess(t, "on session/prompt\n raise STOP\n append "+went+" on")
+			p.converse("hello\n> prompt 2 a")
+			p.state("T")
+			if _, err := os.Stat(went); err == nil {
+				t.Fatal("it went on behind the signal")
+			}
+			p.signal(syscall.SIGCONT)
+			p.converse("< stop 2 end_turn")
+		}
+	})
 }
 
 func (p *peer) signal(sig syscall.Signal) {

@@ -20,8 +20,6 @@ func signalByName(name string) (syscall.Signal, error) {
 	return 0, fmt.Errorf("%q is no signal (TERM, KILL, STOP, …)", name)
 }
 
-func raise(sig syscall.Signal) error { return syscall.Kill(os.Getpid(), sig) }
-
 func setProcess(cmd *exec.Cmd, group, session bool) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: group && !session, Setsid: session}
 }

@@ -1,0 +1,152 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"unicode/utf8"
+)
+
+// Read returns the text of the file at path, which must be absolute. line, from 1, is
+// the first to return and limit how many; nil means the beginning and all. A line keeps
+// its ending. An error is a *FileError: for what is no regular file with UTF-8 text, for
+// more than MaxBytes (fewer lines may do), and where ctx ends.
+//
+// See https://agentclientprotocol.com/protocol/file-system#reading-files.
+func (w *Workspace) Read(ctx context.Context, path string, line, limit *int) (string, error) {
+	text, err := w.read(ctx, path, line, limit)
+	if err != nil {
+		return "", fileError("read", path, err)
+	}
+	return text, nil
+}
+
+func (w *Workspace) read(ctx context.Context, path string, line, limit *int) (string, error) {
+	skip, most := 0, -1
+	if line != nil {
+		if *line < 0 {
+			return "", problem(FileInvalid, "line %d: the first one is 1", *line)
+		}
+		skip = max(*line-1, 0) // agents that count from 0 mean the same one
+	}
+	if limit != nil {
+		if *limit < 0 {
+			return "", problem(FileInvalid, "limit %d is negative", *limit)
+		}
+		most = *limit
+	}
+	done, err := w.begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	rel, err := w.locate(path)
+	if err != nil {
+		return "", err
+	}
+	f, err := openRegular(w.root, rel, os.O_RDONLY)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := readLines(ctx, f, skip, most, w.opts.MaxBytes)
+	if err != nil {
+		return "", err
+	}
+	if !utf8.Valid(text) {
+		// JSON has no place for it, and what is replaced on the way out would be
+		// written back so.
+		return "", problem(FileNoText, "it is not UTF-8 text")
+	}
+	return string(text), nil
+}
+
+// begin waits for room in memory. The operation calls what it returns at its end.
+func (w *Workspace) begin(ctx context.Context) (func(), error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case w.at <- struct{}{}:
+		return func() { <-w.at }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// openRegular opens a file if it is a regular one. It does not wait, for somebody at the
+// other end of a FIFO say, and no device is opened if it was there when we looked.
+func openRegular(root *os.Root, rel string, flag int) (*os.File, error) {
+	info, err := root.Stat(rel)
+	if err != nil {
+		return nil, escaped(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, irregular(info)
+	}
+	f, err := root.OpenFile(rel, flag|openNow, 0)
+	if err != nil {
+		return nil, escaped(err)
+	}
+	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
+		err = irregular(info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func irregular(info fs.FileInfo) error {
+	if info.IsDir() {
+		return problem(FileNoText, "it is a directory")
+	}
+	return problem(FileNoText, "it is not a regular file")
+}
+
+// escaped tells os.Root's refusal from the system's.
+func escaped(err error) error {
+	// There is no error to compare with, only its text.
+	if cause, ok := errors.AsType[*fs.PathError](err); ok && cause.Err != nil && cause.Err.Error() == "path escapes from parent" {
+		return errOutside
+	}
+	return err
+}
+
+// readLines returns most lines (all where it is negative) of r after the first skip, if
+// they have no more than limit bytes.
+func readLines(ctx context.Context, r io.Reader, skip, most, limit int) ([]byte, error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	var text bytes.Buffer
+	for most != 0 {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		part, err := in.ReadSlice('\n')
+		if skip == 0 {
+			if text.Len()+len(part) > limit {
+				return nil, problem(FileTooLarge, "it has more than %d bytes; ask for fewer lines", limit)
+			}
+			text.Write(part)
+		}
+		switch err {
+		case nil:
+			if skip > 0 {
+				skip--
+			} else if most > 0 {
+				most--
+			}
+		case bufio.ErrBufferFull:
+		case io.EOF:
+			return text.Bytes(), nil
+		default:
+			return nil, err
+		}
+	}
+	return text.Bytes(), nil
+}

@@ -11,15 +11,36 @@ type Request struct {
 	// SessionID is the session the request names. It need not be one of ours: an
 	// agent's own child session asks under its own id.
 	SessionID string
+	// RunID is the run the request belongs to; empty where the caller has no runs.
+	RunID string
+	// Method is the ACP method that leads to the question: empty or
+	// session/request_permission where the agent asks, and fs/write_text_file,
+	// fs/read_text_file or terminal/create where it wants us to act and need not have
+	// asked.
+	Method string
 	// Dir is the absolute directory of the session, against which relative paths
 	// in the tool call are meant; empty where the session is not ours.
 	Dir string
+	// Home is the absolute home directory, for paths that begin with ~; empty where
+	// it is not known, and such paths are not understood then.
+	Home string
+	// Resolve returns path, which is absolute and may hold "..", with its symbolic
+	// links resolved as far as it exists. It is how the package sees the file system;
+	// nil means that paths are compared as they are written. An error means that
+	// nobody can say which file is meant, and no rule allows it.
+	Resolve func(path string) (string, error)
+	// LookPath returns the file that would run under a program's name. It binds a
+	// grant to the program itself; nil binds it to the name.
+	LookPath func(name string) (string, error)
 	// ToolCall is the call the agent wants to make. It need not have been
 	// announced by an update before; every field but the id may be missing.
 	ToolCall acp.ToolCallUpdate
 	// Options are what the agent offers, in its order. They may be empty, of kinds
 	// we do not know, or contradict each other.
 	Options []acp.PermissionOption
+
+	facts *Facts // of this very request, where Decide has drawn them already
+	once  bool   // Rules: a standing option will not be accepted
 }
 
 // Outcome is what a decision came to, as the result records it.

@@ -1,0 +1,61 @@
+package permission
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/coder/acp-go-sdk"
+)
+
+func (f *Facts) digest(r Request, input any) string {
+	programs := make([]string, len(f.Commands))
+	for i, c := range f.Commands {
+		programs[i] = c.Program
+	}
+	if _, ok := plain(r.ToolCall.RawInput); !ok {
+		return ""
+	}
+	return digestOf(f.Method, r.SessionID, r.Dir, r.ToolCall.Kind, input, r.ToolCall.Locations, r.ToolCall.Content, r.ToolCall.Meta, programs)
+}
+
+// digestOf is the SHA-256, in hex, of the parts as one JSON array: no part can be read
+// as belonging to its neighbour. It is empty where they are no JSON.
+func digestOf(parts ...any) string {
+	text, err := json.Marshal(parts)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// acts returns a digest for each thing that a call does and that we could be asked to
+// do for it: write this text to that file, run this command there. Symbolic links and
+// the program's file are in it, so that a changed one is another act.
+func (f *Facts) acts() []string {
+	var acts []string
+	for _, d := range f.Diffs {
+		for _, p := range f.at.paths(d.Path, f.Dir, "") {
+			if p.Odd == "" {
+				acts = append(acts, digestOf("write", p.Abs, p.Resolved, d.New))
+			}
+		}
+	}
+	for _, c := range f.Commands {
+		acts = append(acts, digestOf("run", c.Argv, c.Env, c.Dir, c.Shell, c.Line, c.Program))
+	}
+	return acts
+}
+
+// hosted is what the agent wants of us in a request that we made up ourselves.
+func (f *Facts) hosted() (act string, ok bool) {
+	acts := f.acts()
+	switch f.Method {
+	case acp.ClientMethodFsWriteTextFile, acp.ClientMethodTerminalCreate:
+		if len(acts) == 1 {
+			return acts[0], acts[0] != ""
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,216 @@
+package permission
+
+import (
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// place is what paths are relative to.
+type place struct {
+	dir, realDir   string
+	home, realHome string
+	resolve        func(string) (string, error)
+	lookPath       func(string) (string, error)
+
+	mu    sync.Mutex          // guards known; copies of the facts share it
+	known map[string]resolved // by the path that was asked for
+}
+
+type resolved struct {
+	path string
+	err  error
+}
+
+func newPlace(r Request) *place {
+	p := &place{dir: r.Dir, home: r.Home, resolve: r.Resolve, lookPath: r.LookPath, known: map[string]resolved{}}
+	p.realDir, p.realHome = p.real(p.dir), p.real(p.home)
+	return p
+}
+
+func (p *place) real(path string) string {
+	if path == "" {
+		return ""
+	}
+	if real, err := p.follow(path); err == nil {
+		return real
+	}
+	return filepath.Clean(path)
+}
+
+// follow resolves each path once, so that all that is said of a call is said of the
+// same files.
+func (p *place) follow(path string) (string, error) {
+	if p.resolve == nil {
+		return filepath.Clean(path), nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r, ok := p.known[path]
+	if !ok {
+		r.path, r.err = p.resolve(path)
+		p.known[path] = r
+	}
+	return r.path, r.err
+}
+
+var (
+	drivePath   = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
+	shellPrefix = regexp.MustCompile(`^(\$[A-Z{(]|%[A-Za-z]+%)`)
+)
+
+// paths returns what told may mean: usually one path, several where it depends on who
+// reads it.
+func (p *place) paths(told, base, key string) []Path {
+	if path, ok := fileURI(told); ok {
+		out := p.paths(path, base, key)
+		for i := range out {
+			out[i].Told = told
+		}
+		return out
+	}
+	var odd string
+	switch {
+	case strings.ContainsRune(told, 0):
+		odd = oddNUL
+	case !utf8.ValidString(told) || strings.ContainsFunc(told, invisible):
+		odd = "invisible characters"
+	case strings.ContainsFunc(told, decomposed):
+		odd = "decomposed characters"
+	case runtime.GOOS != "windows" && drivePath.MatchString(told):
+		odd = "a path of another system"
+	case shellPrefix.MatchString(told):
+		odd = "a variable of a shell"
+	case strings.HasPrefix(told, "~") && (p.home == "" || len(told) > 1 && !isSlash(told[1])):
+		odd = "a home directory that is not known"
+	}
+	readings := []string{told}
+	if strings.HasPrefix(told, "~") && odd == "" {
+		readings = append(readings, filepath.Join(p.home, "/")+string(filepath.Separator)+told[1:])
+	}
+	if filepath.Separator == '/' && strings.ContainsRune(told, '\\') {
+		for _, r := range slices.Clone(readings) {
+			readings = append(readings, strings.ReplaceAll(r, `\`, "/"))
+		}
+	}
+	var out []Path
+	for _, r := range readings {
+		out = append(out, p.one(told, r, base, key, odd))
+	}
+	return out
+}
+
+func (p *place) one(told, reading, base, key, odd string) Path {
+	path := Path{Told: told, Key: key, Odd: odd}
+	if strings.ContainsRune(reading, 0) {
+		return path // whatever is made of it ends somewhere else for the kernel
+	}
+	if !filepath.IsAbs(reading) {
+		if base == "" {
+			path.Odd = "relative to a directory that is not known"
+			return path
+		}
+		// Not joined and cleaned: "link/.." is not "." where link leads elsewhere.
+		reading = base + string(filepath.Separator) + reading
+	}
+	path.Abs = filepath.Clean(reading)
+	real, err := p.follow(reading)
+	if err != nil {
+		path.Odd = "cannot be resolved"
+		return path
+	}
+	path.Resolved = filepath.Clean(real)
+	return path
+}
+
+const oddNUL = "a NUL character"
+
+// argument returns the paths that an argument of a command may name: all of it, the
+// value of a flag, a part of host:path or @file. Most are none; it is for those who
+// must not miss one.
+func (p *place) argument(arg, base string) []Path {
+	if arg == "" || strings.Contains(arg, "://") && !strings.HasPrefix(arg, "file:") {
+		return nil
+	}
+	pieces := []string{}
+	add := func(piece string) {
+		if piece != "" && !strings.ContainsAny(piece, "\n\r") && !slices.Contains(pieces, piece) {
+			pieces = append(pieces, piece)
+		}
+	}
+	if !strings.HasPrefix(arg, "-") {
+		add(arg)
+	} else if i := strings.IndexAny(arg, "/.~"); i > 0 && !strings.HasPrefix(arg, "--") {
+		add(arg[i:]) // -I../x
+	}
+	if !strings.HasPrefix(arg, "file:") {
+		parts := strings.FieldsFunc(arg, func(r rune) bool { return strings.ContainsRune("=:,@;", r) })
+		for i, part := range parts {
+			if i > 0 || !strings.HasPrefix(part, "-") {
+				add(part)
+			}
+		}
+	}
+	var out []Path
+	for _, piece := range pieces {
+		out = append(out, p.paths(piece, base, "command")...)
+	}
+	return out
+}
+
+// inside reports whether the path is the session's directory or in it.
+func (p *place) inside(path Path) bool {
+	return within(path.Abs, p.dir) && within(path.Resolved, p.realDir)
+}
+
+func within(path, dir string) bool {
+	if path == "" || dir == "" {
+		return false
+	}
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// fileURI returns the path that a file URI names.
+func fileURI(s string) (string, bool) {
+	if len(s) < 5 || !strings.EqualFold(s[:5], "file:") {
+		return "", false
+	}
+	rest := s[5:]
+	if after, ok := strings.CutPrefix(rest, "//"); ok {
+		// What stands before the next slash is a host; only this one's files are meant,
+		// and whoever reads it otherwise would read //host/path.
+		host, path, _ := strings.Cut(after, "/")
+		rest = "/" + path
+		if host != "" && !strings.EqualFold(host, "localhost") {
+			rest = "//" + host + rest
+		}
+	}
+	rest, _, _ = strings.Cut(rest, "#")
+	path, err := url.PathUnescape(rest)
+	if err != nil {
+		return rest + "\x00", true // nobody can say what is meant
+	}
+	if runtime.GOOS == "windows" && drivePath.MatchString(strings.TrimPrefix(path, "/")) {
+		path = strings.TrimPrefix(path, "/")
+	}
+	return path, true
+}
+
+func isSlash(b byte) bool { return b == '/' || b == '\\' }
+
+// invisible characters make a path look like another one, and some file systems drop
+// them.
+func invisible(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
+
+// decomposed characters are those that some file systems compose, so that two
+// spellings are one file.
+func decomposed(r rune) bool {
+	return r >= 0x300 && r <= 0x36f || r >= 0x1100 && r <= 0x11ff || r == 0x3099 || r == 0x309a
+}

@@ -1,0 +1,206 @@
+package permission
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coder/acp-go-sdk"
+	"github.com/go-json-experiment/json"
+)
+
+//go:embed policy.schema.json
+var policySchema []byte
+
+// PolicySchema returns the JSON Schema (draft 2020-12) of a policy file.
+func PolicySchema() []byte { return slices.Clone(policySchema) }
+
+// PolicyError is what is wrong with a policy file.
+type PolicyError struct {
+	// Rule is the rule, by number and name; empty outside the rules.
+	Rule string
+	// Field is the field, as a JSON path in the rule or the file: commands/0; empty
+	// where the file is no JSON.
+	Field string
+	Err   error
+}
+
+func (e *PolicyError) Error() string {
+	var where []string
+	for _, s := range []string{e.Rule, e.Field} {
+		if s != "" {
+			where = append(where, s)
+		}
+	}
+	return strings.Join(append(append([]string{"policy"}, where...), e.Err.Error()), ": ")
+}
+
+func (e *PolicyError) Unwrap() error { return e.Err }
+
+// policyFile is Rules as a file has them.
+type policyFile struct {
+	Schema  string `json:"$schema"`
+	Version int    `json:"version"`
+	*Rules  `json:",inline"`
+}
+
+// ParseRules reads a policy file, which is JSON as PolicySchema has it. Unknown and
+// repeated fields are refused, and what could not mean anything; the error is a
+// *PolicyError. Ask is not in the file: the caller sets it.
+func ParseRules(text []byte) (*Rules, error) {
+	file := policyFile{Version: 1, Rules: &Rules{}}
+	if err := json.Unmarshal(text, &file, json.RejectUnknownMembers(true)); err != nil {
+		return nil, syntaxError(file.Rules, err)
+	}
+	if file.Version != 1 {
+		return nil, &PolicyError{Field: "version", Err: fmt.Errorf("%d is none that this program knows; it knows 1", file.Version)}
+	}
+	if err := file.Rules.Validate(); err != nil {
+		return nil, err
+	}
+	return file.Rules, nil
+}
+
+// syntaxError names the place that the JSON library found.
+func syntaxError(r *Rules, err error) error {
+	out := &PolicyError{Err: err}
+	semantic, ok := errors.AsType[*json.SemanticError](err)
+	if !ok {
+		return out
+	}
+	out.Field = strings.TrimPrefix(string(semantic.JSONPointer), "/")
+	if rest, ok := strings.CutPrefix(out.Field, "rules/"); ok {
+		number, field, _ := strings.Cut(rest, "/")
+		if i, err := strconv.Atoi(number); err == nil {
+			out.Rule, out.Field = fmt.Sprintf("rule %d", i+1), field
+			if i < len(r.Rules) {
+				out.Rule = r.Rules[i].where(i)
+			}
+		}
+	}
+	switch {
+	case errors.Is(err, json.ErrUnknownName):
+		out.Err = errors.New("there is no such field")
+	case strings.HasPrefix(out.Field, "commands"):
+		out.Err = fmt.Errorf(`a command is a list of words, as ["go", "test", "**"]: %w`, err)
+	}
+	return out
+}
+
+// where names a rule in an error.
+func (r *Rule) where(i int) string {
+	if r.Name == "" {
+		return r.label(i)
+	}
+	return fmt.Sprintf("rule %d (%s)", i+1, r.Name)
+}
+
+// Validate reports the first thing in r that could not mean anything, as a *PolicyError.
+// ParseRules has done it; it is for Rules made in Go.
+func (r *Rules) Validate() error {
+	for field, e := range map[string]Effect{"default": r.Default, "sensitive": r.Sensitive} {
+		if e != "" && effectOf(e) != e && e != EffectDeny {
+			return &PolicyError{Field: field, Err: badEffect(e)}
+		}
+	}
+	names := map[string]bool{}
+	for i := range r.Rules {
+		rule := &r.Rules[i]
+		if field, err := rule.validate(); err != nil {
+			return &PolicyError{Rule: rule.where(i), Field: field, Err: err}
+		}
+		if names[rule.label(i)] {
+			return &PolicyError{Rule: rule.where(i), Field: "name", Err: errors.New("another rule has it")}
+		}
+		names[rule.label(i)] = true
+	}
+	return nil
+}
+
+func badEffect(e Effect) error { return fmt.Errorf("%q is none of deny, ask, allow", string(e)) }
+
+var toolKinds = []acp.ToolKind{
+	acp.ToolKindRead, acp.ToolKindEdit, acp.ToolKindDelete, acp.ToolKindMove, acp.ToolKindSearch,
+	acp.ToolKindExecute, acp.ToolKindThink, acp.ToolKindFetch, acp.ToolKindSwitchMode, acp.ToolKindOther,
+}
+
+func (r *Rule) validate() (field string, err error) {
+	switch {
+	case r.Effect != EffectAllow && r.Effect != EffectAsk && r.Effect != EffectDeny:
+		return "effect", badEffect(r.Effect)
+	case r.Always && r.Effect == EffectDeny:
+		return "always", errors.New("a rule that denies grants nothing")
+	case r.Always && r.HighRisk:
+		return "always", errors.New("there is no standing grant for what is of high risk")
+	case len(r.Kinds)+len(r.Tools)+len(r.Titles)+len(r.Paths)+len(r.Commands)+len(r.Hosts) == 0 && !r.Shell:
+		return "", errors.New("it has no condition; what no rule speaks of is the default's")
+	}
+	// An empty list would be a condition that nothing meets.
+	for name, empty := range map[string]bool{
+		"kinds": r.Kinds != nil && len(r.Kinds) == 0, "tools": r.Tools != nil && len(r.Tools) == 0,
+		"titles": r.Titles != nil && len(r.Titles) == 0, "paths": r.Paths != nil && len(r.Paths) == 0,
+		"commands": r.Commands != nil && len(r.Commands) == 0, "hosts": r.Hosts != nil && len(r.Hosts) == 0,
+	} {
+		if empty {
+			return name, errors.New("it is empty")
+		}
+	}
+	for i, k := range r.Kinds {
+		if !slices.Contains(toolKinds, k) {
+			return fmt.Sprintf("kinds/%d", i), fmt.Errorf("%q is none of the kinds %v", string(k), toolKinds)
+		}
+	}
+	for i, p := range r.Paths {
+		if err := validPath(p); err != nil {
+			return fmt.Sprintf("paths/%d", i), err
+		}
+	}
+	for i, c := range r.Commands {
+		if len(c) == 0 || c[0] == "" {
+			return fmt.Sprintf("commands/%d", i), errors.New("there is no program in it")
+		}
+		if c[0] == "**" && len(c) > 1 {
+			return fmt.Sprintf("commands/%d", i), errors.New("a program is one word: use *")
+		}
+	}
+	for i, h := range r.Hosts {
+		if h == "" || strings.ContainsAny(h, "/: ") || strings.Contains(strings.TrimPrefix(h, "*"), "*") {
+			return fmt.Sprintf("hosts/%d", i), fmt.Errorf("%q is no host, as example.com or *.example.com", h)
+		}
+	}
+	return "", nil
+}
+
+func validPath(p string) error {
+	switch {
+	case p == "":
+		return errors.New("it is empty")
+	case strings.ContainsFunc(p, invisible):
+		return errors.New("it holds invisible characters")
+	case strings.ContainsFunc(p, decomposed):
+		return errors.New("it holds decomposed characters; write them composed")
+	case strings.ContainsRune(p, '\\'):
+		return errors.New("write / for \\")
+	case strings.HasPrefix(p, "~") && p != "~" && !strings.HasPrefix(p, "~/"):
+		return errors.New("only the own home directory, ~/, is known")
+	}
+	for _, e := range split(filepath.ToSlash(p)) {
+		switch {
+		case e == "..":
+			return errors.New("it holds ..")
+		case strings.Contains(e, "**") && e != "**":
+			return fmt.Errorf("** stands for whole elements, and not in %q", e)
+		}
+	}
+	return nil
+}
+
+// Digest names the policy: the SHA-256, in hex, of what it says. Two that differ in
+// anything but Ask have different ones.
+func (r *Rules) Digest() string {
+	return digestOf(r.Default, r.Sensitive, r.Choose, r.First, r.Rules)
+}

@@ -1,0 +1,136 @@
+package permission
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// othersPrograms are interpreters and launchers: what runs is in their arguments, so
+// that a rule for any program does not mean them.
+var othersPrograms = words(`
+	sh bash zsh dash ash ksh mksh csh tcsh fish nu elvish xonsh rc busybox toybox cmd powershell pwsh command.com
+	python pypy ipython node nodejs deno bun tsx ts-node perl ruby irb jruby php lua luajit tclsh wish expect r rscript
+	julia ghci runghc runhaskell groovy scala kotlin jshell java javaw racket guile sbcl clisp emacs elixir iex erl
+	escript swipl dotnet mono wine osascript wscript cscript mshta rundll32 regsvr32 msbuild jq-repl awk gawk mawk nawk
+	sed ed ex vi vim nvim view dc bc gdb lldb sqlite sqlite3 psql mysql
+	env xargs sudo doas su runuser pkexec gosu nohup nice ionice chrt taskset setsid setarch stdbuf unbuffer timeout time watch
+	strace ltrace perf valgrind script screen tmux at batch crontab parallel flock chroot unshare nsenter bwrap firejail
+	systemd-run run-parts chpst daemonize start-stop-daemon ld.so ld-linux ld-linux-x86-64.so busctl entr
+	direnv nix nix-shell guix conda mamba poetry pipenv pipx uv uvx rye hatch tox nox npx bunx pnpx yarn pnpm volta corepack
+	bundle rake make gmake nmake ninja just task rtx mise asdf gradle gradlew mvn mvnw ant bazel sbt lein
+	ssh rsh mosh telnet sshpass scp sftp docker podman nerdctl kubectl oc lxc lxd vagrant multipass wsl adb ansible
+	ansible-playbook terraform pulumi`)
+
+// smuggled are the arguments by which a program that looks harmless runs another one,
+// or works elsewhere than it seems: flags, and words without a dash. A wildcard of a
+// rule does not stand for them.
+var smuggled = map[string][]string{
+	"git": {
+		"-c", "-C", "-u", "-x", "-O", "--config-env", "--exec-path", "--git-dir", "--work-tree", "--upload-pack",
+		"--receive-pack", "--exec", "--ext-diff", "--textconv", "--extcmd", "--tool", "--open-files-in-pager",
+		"--paginate", "--template", "--config", "--namespace", "--index-filter", "--tree-filter", "--msg-filter", "--env-filter",
+		"--commit-filter", "--tag-name-filter", "--parent-filter", "--output",
+		"config", "bisect", "submodule", "filter-branch", "difftool", "mergetool", "hook", "daemon", "instaweb", "send-email",
+	},
+	"go": {
+		"-C", "-exec", "-toolexec", "-vettool", "-overlay", "-modfile", "-o", "-ldflags", "-gcflags", "-asmflags", "-gccgoflags",
+		"-compiler", "-pkgdir", "-coverprofile", "-cpuprofile", "-memprofile", "-blockprofile", "-mutexprofile", "-trace", "-outputdir",
+		"run", "generate", "tool", "install", "get", "env", "bug",
+	},
+	"gofmt":   {"-w", "-cpuprofile"},
+	"find":    {"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from"},
+	"fd":      {"-x", "-X", "--exec", "--exec-batch"},
+	"tar":     {"-I", "-F", "-C", "-P", "--to-command", "--use-compress-program", "--checkpoint-action", "--info-script", "--new-volume-script", "--rsh-command", "--rmt-command", "--absolute-names", "--directory"},
+	"rsync":   {"-e", "-M", "--rsh", "--rsync-path", "--remote-option", "--daemon", "--config"},
+	"zip":     {"-T", "-TT", "--unzip-command"},
+	"rg":      {"--pre", "--hostname-bin", "--search-zip", "-z"},
+	"ag":      {"--pager"},
+	"man":     {"-P", "-H", "--pager", "--html", "-C"},
+	"less":    {"-o", "-O", "-k"},
+	"sort":    {"-o", "-T", "--compress-program", "--output"},
+	"split":   {"--filter"},
+	"tcpdump": {"-z", "-w"},
+	"curl":    {"-K", "-o", "-O", "-T", "-F", "-d", "--config", "--output", "--output-dir", "--remote-name", "--upload-file", "--data", "--data-binary", "--data-raw", "--data-urlencode", "--form", "--json", "--engine", "--dump-header", "--cookie-jar", "--trace", "--trace-ascii", "--stderr", "--unix-socket", "--proxy", "-x"},
+	"wget":    {"-O", "-i", "-e", "-P", "-o", "-a", "--execute", "--use-askpass", "--output-document", "--input-file", "--directory-prefix", "--post-file", "--body-file", "--config", "--output-file"},
+	"npm":     {"exec", "x", "run", "run-script", "rum", "urn", "explore", "start", "stop", "restart", "test", "t", "tst", "install", "i", "ci", "config", "set", "--prefix", "--script-shell", "-C"},
+	"pip":     {"install", "download", "wheel", "config", "--index-url", "--extra-index-url", "--python"},
+	"cargo":   {"run", "r", "install", "--config", "-C", "--manifest-path"},
+	"cmake":   {"-P", "-E", "--build", "--install"},
+	"gcc":     {"-wrapper", "-B", "-specs", "-fplugin"},
+	"pytest":  {"-c", "-p", "--rootdir", "--confcutdir", "--pyargs", "-o", "--override-ini"},
+	"eslint":  {"-c", "-f", "--config", "--format", "--rulesdir", "--plugin", "--resolve-plugins-relative-to", "--parser"},
+	"ls":      {"--hyperlink"},
+}
+
+// bundles are programs that take their first argument for flags without a dash.
+var bundles = words("tar ar")
+
+// programName returns what a program is known as: without its directory, an .exe and a
+// version.
+func programName(argv0 string) string {
+	name := strings.ToLower(path.Base(strings.ReplaceAll(argv0, `\`, "/")))
+	for _, ext := range []string{".exe", ".cmd", ".bat", ".com", ".ps1"} {
+		name = strings.TrimSuffix(name, ext)
+	}
+	return name
+}
+
+// withoutVersion is programName's python3.12 as python.
+func withoutVersion(name string) string {
+	return strings.TrimRightFunc(name, func(r rune) bool { return unicode.IsDigit(r) || r == '.' || r == '-' })
+}
+
+// runsOthers reports whether the command is an interpreter or a launcher.
+func runsOthers(argv []string) bool {
+	if len(argv) == 0 {
+		return false
+	}
+	name := programName(argv[0])
+	return othersPrograms[name] || othersPrograms[withoutVersion(name)]
+}
+
+// smuggles reports whether argv[i] makes one of the programs in argv run another one.
+func smuggles(argv []string, i int) bool {
+	for at, word := range argv[:i] {
+		name := programName(word)
+		flags, ok := smuggled[name]
+		if !ok {
+			name = withoutVersion(name)
+			flags, ok = smuggled[name]
+		}
+		if ok && slices.ContainsFunc(flags, func(flag string) bool { return means(argv[i], flag, bundles[name] && i == at+1) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// means reports whether arg may be flag: as it stands, with one dash or two, with a
+// value, abbreviated as getopt allows it, or in a bundle of short ones.
+func means(arg, flag string, bundled bool) bool {
+	name, _, _ := strings.Cut(arg, "=")
+	if name == flag {
+		return true
+	}
+	if !strings.HasPrefix(flag, "-") {
+		return false
+	}
+	bare := strings.TrimLeft(flag, "-")
+	if len(bare) == 1 {
+		if strings.HasPrefix(arg, "--") || !strings.HasPrefix(arg, "-") && !bundled {
+			return name == "--"+bare
+		}
+		letters := strings.TrimPrefix(arg, "-")
+		end := strings.IndexFunc(letters, func(r rune) bool { return !unicode.IsLetter(r) })
+		if end >= 0 {
+			letters = letters[:end]
+		}
+		return strings.Contains(letters, bare)
+	}
+	if strings.HasPrefix(flag, "--") {
+		return len(name) > 2 && strings.HasPrefix(name, "--") && strings.HasPrefix(flag, name)
+	}
+	return strings.TrimLeft(name, "-") == bare && strings.HasPrefix(name, "-")
+}

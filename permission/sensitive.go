@@ -1,0 +1,106 @@
+package permission
+
+import (
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// Sensitive reports whether the absolute path is of a file that is not to be read or
+// written because somebody trusts the workspace it lies in: environment files, private
+// keys, stores of credentials, and files that make others run what is in them. home is
+// the home directory; empty means that nothing is looked for in it. Case, and dots and
+// blanks at the end of a name, make no difference.
+func Sensitive(path, home string) bool {
+	path = filepath.Clean(path)
+	elements := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })
+	for i := range elements {
+		elements[i] = fold(elements[i])
+	}
+	if len(elements) == 0 {
+		return false
+	}
+	for i, e := range elements {
+		next := ""
+		if i+1 < len(elements) {
+			next = elements[i+1]
+		}
+		switch {
+		case secretDirs[e]:
+			return true
+		case e == ".git" && (next == "hooks" || next == "config" && i+2 == len(elements)),
+			e == ".docker" && next == "config.json", e == ".kube" && next != "cache" && next != "",
+			e == "proc" && i == 0 && elements[len(elements)-1] == "environ":
+			return true
+		}
+	}
+	if home != "" && within(path, filepath.Clean(home)) {
+		depth := len(strings.FieldsFunc(filepath.Clean(home), func(r rune) bool { return r == '/' || r == '\\' }))
+		if depth < len(elements) && homeSecret(strings.Join(elements[depth:], "/")) {
+			return true
+		}
+	}
+	return secretName(elements[len(elements)-1])
+}
+
+var (
+	secretDirs  = words(".ssh .gnupg .aws .azure .gcloud .password-store")
+	homeDirs    = []string{".config/gh", ".config/gcloud", ".config/op", ".config/git", ".local/share/keyrings", "library/keychains", ".config/systemd", ".config/autostart", ".config/fish"}
+	secretFiles = words(`.netrc _netrc .npmrc .pypirc .git-credentials .pgpass .my.cnf .htpasswd .vault-token .dockercfg .boto .s3cfg
+		.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .envrc .gitconfig
+		id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk credentials.json service-account.json kubeconfig shadow gshadow
+		sudoers master.passwd application_default_credentials.json authorized_keys`)
+	secretEnds  = []string{".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".env", ".tfvars", ".ovpn", ".asc.key"}
+	harmlessEnv = words("example sample template dist tmpl defaults")
+)
+
+func homeSecret(rel string) bool {
+	for _, dir := range homeDirs {
+		if rel == dir || strings.HasPrefix(rel, dir+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func secretName(name string) bool {
+	if secretFiles[name] {
+		return true
+	}
+	if rest, ok := strings.CutPrefix(name, ".env"); ok && (rest == "" || strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "-") || strings.HasPrefix(rest, "_")) {
+		return !harmlessEnv[strings.TrimLeft(filepath.Ext(name), ".")]
+	}
+	for _, end := range secretEnds {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// fold makes names equal that some file system takes for the same file: it drops what
+// cannot be seen, case, a Windows stream, and dots and blanks at the end.
+func fold(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if invisible(r) {
+			return -1
+		}
+		low := r
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			low = min(low, f)
+		}
+		return unicode.ToLower(low)
+	}, name)
+	if i := strings.IndexByte(name, ':'); i > 0 {
+		name = name[:i]
+	}
+	if trimmed := strings.TrimRight(name, ". "); trimmed != "" {
+		return trimmed
+	}
+	return name
+}
+
+// sensitive reports whether the path, or what it leads to, is sensitive.
+func (p *place) sensitive(path Path) bool {
+	return path.Abs != "" && Sensitive(path.Abs, p.home) || path.Resolved != "" && (Sensitive(path.Resolved, p.home) || Sensitive(path.Resolved, p.realHome))
+}

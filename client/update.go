@@ -47,13 +47,16 @@ func (u *Update) notification() acp.SessionNotification {
 // receiveUpdate takes the params of a session/update on the reader. What it returns is
 // delivered later.
 func (c *Conn) receiveUpdate(params []byte, text *textUpdate) any {
-	u := &c.observed
-	// It points into the reader's buffer.
-	defer func() { *u = Update{} }()
 	if text == nil {
 		s := wire.NewScan(params)
 		text = c.readText(&s)
 	}
+	if text != nil && c.typed && c.updates == nil && c.opts.Observe == nil {
+		return text // SessionUpdate is all that it is for
+	}
+	u := &c.observed
+	// It points into the reader's buffer.
+	defer func() { *u = Update{} }()
 	if text != nil {
 		*u = text.update(c.pattern.raw(params))
 	} else {

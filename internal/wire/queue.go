@@ -55,10 +55,7 @@ func (c *Conn) hand() {
 	c.startDispatcher()
 	c.mu.Unlock()
 	clear(c.batch)
-	c.batch, c.batchBytes = c.batch[:0], 0
-	if cap(c.batch) > maxKept {
-		c.batch = nil
-	}
+	c.batch, c.batchBytes = keep(c.batch), 0
 }
 
 // Defer gives v to Handler.Run, after what was handed over before. It may be called
@@ -71,9 +68,18 @@ func (c *Conn) Defer(v any) {
 	c.startDispatcher()
 }
 
-// maxKept is how many items a slice may have room for and still be used again by an
-// idle connection.
-const maxKept = 64
+// maxKept is how many items a slice may have room for and still be kept by an idle
+// connection: about as many as the frames in what is read at once from a peer that writes
+// fast, so that a flood is passed on without allocating for it.
+const maxKept = 1024
+
+// keep returns a slice of cleared items for use again, or nil if it is too long for that.
+func keep(items []item) []item {
+	if cap(items) > maxKept {
+		return nil
+	}
+	return items[:0]
+}
 
 // hold is the back pressure: the reader waits until half of the queue is done. While a
 // callback waits for a reply, or the bound is lifted, it reads on within a larger one.
@@ -149,7 +155,7 @@ func (c *Conn) dispatch() {
 		c.mu.Lock()
 		if len(c.queue) == 0 {
 			c.dispatching = false
-			c.queue, c.spare = nil, nil
+			c.queue, c.spare = keep(c.queue), nil
 			c.mu.Unlock()
 			return
 		}

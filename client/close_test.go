@@ -44,7 +44,7 @@ func TestRungs(t *testing.T) {
 				s.says("up")
 			}
 			if tt.rung == client.RungExit {
-				s.touch("go")
+				s.Touch("go")
 				receive(t, s.agent.Exited())
 			}
 			r := s.close(s.agent, tt.rung, tt.exit)
@@ -131,8 +131,8 @@ func TestSessionsCloseTogether(t *testing.T) {
 		s.newSession(a, "")
 	}
 	s.close(a, client.RungEOF, "exit status 0")
-	check.Equal(t, "hung", s.exists("hung"), true)
-	check.Equal(t, "closed", strings.Count(s.file("closed"), "\n"), 2)
+	check.Equal(t, "hung", s.Exists("hung"), true)
+	check.Equal(t, "closed", strings.Count(s.File("closed"), "\n"), 2)
 }
 
 // Close may be called any number of times, by anybody; there is one report.
@@ -155,7 +155,7 @@ func TestCloseTogether(t *testing.T) {
 		}
 	}
 	check.Equal(t, "later", s.agent.Close() == first && s.agent.Kill() == first, true)
-	check.Equal(t, "eof", s.file("eof"), "x\n")
+	check.Equal(t, "eof", s.File("eof"), "x\n")
 }
 
 // Kill cuts a Close short, wherever it is.
@@ -173,7 +173,7 @@ func TestKillDuringClose(t *testing.T) {
 			s.says("up")
 			closed := make(chan *client.Report, 1)
 			go func() { closed <- s.agent.Close() }() // ends with the kill
-			s.until(tt.reached, func() bool { return s.exists(tt.reached) })
+			s.Await(tt.reached)
 			killed := s.agent.Kill()
 			check.Equal(t, "rung", killed.Exit.Rung, client.RungKill)
 			check.Equal(t, "exit", killed.Exit.String(), "signal SIGKILL")
@@ -197,14 +197,14 @@ func TestKill(t *testing.T) {
 	session := s.session()
 	turn := s.ask(t.Context(), session, "go")
 	s.says("up")
-	s.until("helper", func() bool { return s.exists("helper") && s.file("helper") != "" })
+	s.Await("helper")
 	r := s.agent.Kill()
 	check.Equal(t, "exit", r.Exit.String(), "signal SIGKILL")
 	answer, err := s.await(turn)
 	s.asError(err, client.KindCancelled, client.StepPrompt)
 	check.Equal(t, "cancelled", answer.Cancelled, false)
-	check.Equal(t, "asked", s.exists("asked"), false)
-	s.gone("helper")
+	check.Equal(t, "asked", s.Exists("asked"), false)
+	s.Gone("helper")
 }
 
 // The end of Options.Kill is a Kill.
@@ -266,7 +266,7 @@ func TestLog(t *testing.T) {
 	s.completes(s.session(), "what it was asked", "end_turn")
 	s.close(s.agent, client.RungEOF, "exit status 0")
 	check.Has(t, log.String(), "agent started", "agent ended", "rung=eof", "method=session/prompt", "method=session/update", "bytes=")
-	check.Lacks(t, log.String(), "what it said", "what it was asked", s.dir)
+	check.Lacks(t, log.String(), "what it said", "what it was asked", s.Dir)
 }
 
 // What an agent writes on its way out is read.
@@ -295,7 +295,7 @@ func TestUseAfterClose(t *testing.T) {
 		_, err := s.agent.NewSession(t.Context(), nil)
 		pending <- err
 	}()
-	s.until("asked", func() bool { return s.exists("asked") })
+	s.Await("asked")
 	s.close(s.agent, client.RungEOF, "exit status 0")
 	check.Has(t, s.asError(receive(t, pending), client.KindCancelled, client.StepNewSession).Error(), "the agent was closed")
 	_, err := s.agent.NewSession(t.Context(), nil)

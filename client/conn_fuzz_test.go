@@ -8,10 +8,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/coder/acp-go-sdk"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/errand-acp/errand/internal/traces"
 )
 
 // Whatever an agent writes: nothing panics, session/new (id 1) and session/prompt (id 2)
@@ -58,7 +59,7 @@ func FuzzConn(f *testing.F) {
 		_, err = await(t, session)
 		oneError(t, err)
 		drain(t, conn)
-		until(t, "all is answered and nothing of it is kept", func() bool {
+		traces.Until(t, "all is answered and nothing of it is kept", func() bool {
 			s := conn.Stats()
 			return s.OpenRequests == 0 && runtime.NumGoroutine() <= goroutines && outcomes.Load() >= asked.Load() && conn.known() <= 1
 		})
@@ -78,16 +79,7 @@ func (f writerFunc) Write(p []byte) (int, error) {
 // sent waits until so many frames were written.
 func sent(t testing.TB, conn *Conn, n int64) {
 	t.Helper()
-	until(t, "the frame is written", func() bool { return conn.Stats().Sent >= n })
-}
-
-func until(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(connPatience); !ok(); time.Sleep(100 * time.Microsecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not after %v: %s", connPatience, what)
-		}
-	}
+	traces.Until(t, "the frame is written", func() bool { return conn.Stats().Sent >= n })
 }
 
 // oneError fails for an error of no type that a caller can know.

@@ -13,6 +13,7 @@ import (
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/envscrub"
 	"github.com/errand-acp/errand/internal/check"
+	"github.com/errand-acp/errand/internal/traces"
 )
 
 // The rows of FAULTS that an agent answers for; those of the connection, of the process
@@ -29,9 +30,9 @@ func TestFaults(t *testing.T) {
 		s := play(t, `on session/prompt; write env "$environ"`)
 		s.command.Env = append(s.command.Env, "OPENAI_API_KEY=mine", "KEYBOARD_LAYOUT=de")
 		s.completes(s.session(), "go", "end_turn")
-		env := "\n" + s.file("env") + "\n"
+		env := "\n" + s.File("env") + "\n"
 		check.Lacks(t, env, "canary", "AWS_SECRET", "GITHUB_TOKEN", "\nCLAUDECODE=")
-		check.Has(t, env, "\nOPENAI_API_KEY=mine\n", "\nKEYBOARD_LAYOUT=de\n", "\nMAX_TOKENS=5\n", "\nHTTPS_PROXY=http://", "proxy:8080\n", "\nPATH=", "\nPWD="+s.dir+"\n", "\nERRAND_RUN=")
+		check.Has(t, env, "\nOPENAI_API_KEY=mine\n", "\nKEYBOARD_LAYOUT=de\n", "\nMAX_TOKENS=5\n", "\nHTTPS_PROXY=http://", "proxy:8080\n", "\nPATH=", "\nPWD="+s.Dir+"\n", "\nERRAND_RUN=")
 		held := s.agent.WithheldEnv()
 		for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "NPM_CONFIG__AUTH", "DATABASE_URL", "SSH_AUTH_SOCK", "CLAUDECODE"} {
 			if !slices.Contains(held, name) {
@@ -63,8 +64,8 @@ func TestFaults(t *testing.T) {
 			s := play(t, `on session/prompt; write env "$env.ERRAND_TEST_TOKEN $env.ERRAND_TEST_WORD"`)
 			s.command.Inherit = tt.policy
 			s.completes(s.session(), "go", "end_turn")
-			check.Equal(t, fmt.Sprintf("%+v: token", tt.policy), strings.Contains(s.file("env"), "canary"), tt.token)
-			check.Equal(t, fmt.Sprintf("%+v: word", tt.policy), strings.Contains(s.file("env"), "harmless"), tt.word)
+			check.Equal(t, fmt.Sprintf("%+v: token", tt.policy), strings.Contains(s.File("env"), "canary"), tt.token)
+			check.Equal(t, fmt.Sprintf("%+v: word", tt.policy), strings.Contains(s.File("env"), "harmless"), tt.word)
 			check.Equal(t, fmt.Sprintf("%+v: exposed", tt.policy), slices.Contains(s.agent.ExposedEnv(), "ERRAND_TEST_TOKEN"), tt.token)
 		}
 	})
@@ -101,7 +102,7 @@ func TestFaults(t *testing.T) {
 	t.Run("E3 an interpreter that is missing", func(t *testing.T) {
 		t.Parallel()
 		s := play(t, "")
-		s.command.Path = filepath.Join(s.dir, "agent")
+		s.command.Path = filepath.Join(s.Dir, "agent")
 		if err := os.WriteFile(s.command.Path, []byte("#!/no/such/node\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +128,7 @@ func TestFaults(t *testing.T) {
 			s := play(t, "")
 			s.command.Path, s.command.Env = tt.path, []string{"PATH=" + dir}
 			check.Has(t, s.fails(t.Context(), client.KindSpawn, client.StepSpawn).Error(), tt.says...)
-			s.notSpawned()
+			s.NotStarted()
 			if err := client.Check(s.command, &s.opts); err != nil {
 				t.Errorf("Check, which does not look for programs: %v", err)
 			}
@@ -135,7 +136,7 @@ func TestFaults(t *testing.T) {
 	})
 
 	t.Run("E5 directories", func(t *testing.T) {
-		dir := canonical(t, t.TempDir())
+		dir := traces.Canonical(t, t.TempDir())
 		file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
 		if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Mkdir(filepath.Join(dir, "real"), 0o700), os.Symlink("real", link)); err != nil {
 			t.Fatal(err)
@@ -160,8 +161,8 @@ func TestFaults(t *testing.T) {
 		s.completes(session, "go", "end_turn")
 		check.Equal(t, "process", s.agent.Dir(), dir+"/real")
 		check.Equal(t, "session", session.Dir(), dir+"/real")
-		check.Equal(t, "params", s.params("session/new"), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, dir+"/real"))
-		check.Equal(t, "where it ran", s.file(dir+"/real/where"), dir+"/real "+dir+"/real")
+		check.Equal(t, "params", s.Params("session/new"), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, dir+"/real"))
+		check.Equal(t, "where it ran", s.File(dir+"/real/where"), dir+"/real "+dir+"/real")
 	})
 
 	t.Run("E7 a relative command and another directory", func(t *testing.T) {
@@ -175,7 +176,7 @@ func TestFaults(t *testing.T) {
 		s.command.Env = append(s.command.Env, "PWD=/elsewhere")
 		s.completes(s.session(), "go", "end_turn")
 		check.Equal(t, "path", s.agent.Path(), filepath.Join(here, "agent"))
-		check.Equal(t, "where it ran", s.file("where"), s.dir)
+		check.Equal(t, "where it ran", s.File("where"), s.Dir)
 	})
 
 	t.Run("L7 deaf to EOF, deaf to SIGTERM", func(t *testing.T) {
@@ -200,7 +201,7 @@ func TestFaults(t *testing.T) {
 		_, err := client.Start(t.Context(), s.command, &s.opts)
 		e := s.asError(err, client.KindStartupTimeout, client.StepInitialize)
 		check.Has(t, e.Error(), "initialize", "4s")
-		s.gone("helper")
+		s.Gone("helper")
 	})
 
 	t.Run("L9 exits with a usage text", func(t *testing.T) {
@@ -271,7 +272,7 @@ func TestFaults(t *testing.T) {
 			on session/prompt 2; text " 2"`)
 		session := s.session()
 		s.completes(session, "go", "end_turn")
-		s.until("between", func() bool { return s.exists("between") })
+		s.Await("between")
 		s.completes(session, "go", "end_turn")
 		check.Equal(t, "text", s.text(), "1 between 2")
 	})
@@ -299,8 +300,8 @@ func TestFaults(t *testing.T) {
 			request fs/write_text_file {"sessionId":"$session","path":"$cwd/x","content":"x"}
 			append answers "$error"`)
 		s.completes(s.session(), "go", "end_turn")
-		check.Equal(t, "refusals", strings.Count(s.file("answers"), "-32601"), 2)
-		check.Equal(t, "written", s.exists("x"), false)
+		check.Equal(t, "refusals", strings.Count(s.File("answers"), "-32601"), 2)
+		check.Equal(t, "written", s.Exists("x"), false)
 	})
 
 	faultsPlatform(t)

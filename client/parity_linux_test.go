@@ -12,6 +12,7 @@ import (
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/internal/ptrace"
+	"github.com/errand-acp/errand/internal/traces"
 )
 
 // What only Linux lets a test see.
@@ -31,10 +32,10 @@ func parityPlatform(t *testing.T) {
 			write tty "$error"`)
 		session := s.session()
 		s.completes(session, "go", "end_turn")
-		checkDescriptors(t, s.file("fds"))
-		check.Equal(t, "pid, group and session", s.file("ids"), fmt.Sprintf("%[1]d %[1]d %[1]d", s.agent.PID()))
-		check.Equal(t, "directory and PWD", s.file("pwd"), s.dir+" "+s.dir)
-		check.Has(t, s.file("tty"), "/dev/tty")
+		checkDescriptors(t, s.File("fds"))
+		check.Equal(t, "pid, group and session", s.File("ids"), fmt.Sprintf("%[1]d %[1]d %[1]d", s.agent.PID()))
+		check.Equal(t, "directory and PWD", s.File("pwd"), s.Dir+" "+s.Dir)
+		check.Has(t, s.File("tty"), "/dev/tty")
 	})
 }
 
@@ -71,7 +72,7 @@ func parityUnkillable(t *testing.T) {
 		t.Errorf("leftover %q, want pid %d", r.Leftover, a.PID())
 	}
 	release()
-	s.until("the end of the process", func() bool {
+	traces.Until(t, "the end of the process", func() bool {
 		_, err := os.Stat(fmt.Sprintf("/proc/%d", a.PID()))
 		return err != nil
 	})
@@ -87,7 +88,7 @@ func faultsPlatform(t *testing.T) {
 		defer unix.Close(fd)
 		s := play(t, `on session/prompt; write fds "$fds"`)
 		s.completes(s.session(), "go", "end_turn")
-		checkDescriptors(t, s.file("fds"))
+		checkDescriptors(t, s.File("fds"))
 	})
 
 	t.Run("L17 stops itself", func(t *testing.T) {
@@ -97,7 +98,7 @@ func faultsPlatform(t *testing.T) {
 		s := play(t, "on session/prompt; text \"up\"; raise STOP; wait forever\non eof; wait forever")
 		s.opts.Graces = client.Graces{Cancel: 200 * time.Millisecond, EOF: 200 * time.Millisecond, Term: hang}
 		turn := s.ask(t.Context(), s.session(), "go")
-		s.until("it has stopped", func() bool {
+		traces.Until(t, "it has stopped", func() bool {
 			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.agent.PID()))
 			return err == nil && strings.Contains(string(stat), ") T ")
 		})

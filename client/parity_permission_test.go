@@ -52,7 +52,7 @@ func parityPermission(t *testing.T) {
 				s.opts.Permission = p
 				s.completes(s.session(), "go", "end_turn")
 				check.Equal(t, "text", s.text(), "cancelled")
-				check.Equal(t, "done", s.exists("done"), false)
+				check.Equal(t, "done", s.Exists("done"), false)
 				r := s.permissions()[0]
 				if r.Decision != permission.Cancelled || r.OptionID != nil || strings.Contains(r.Rule, "canary") {
 					t.Errorf("record %+v", r)
@@ -84,11 +84,11 @@ func parityPermission(t *testing.T) {
 		s := play(t, asks)
 		s.opts.Permission = permission.Allow()
 		s.completes(s.session(), "go", "end_turn")
-		check.Equal(t, "done", s.file("done"), "yes\n")
+		check.Equal(t, "done", s.File("done"), "yes\n")
 
 		s = play(t, asks)
 		s.completes(s.session(), "go", "end_turn")
-		check.Equal(t, "done", s.exists("done"), false)
+		check.Equal(t, "done", s.Exists("done"), false)
 	})
 
 	t.Run("C6 a reject is a normal end", func(t *testing.T) {
@@ -112,7 +112,7 @@ func parityPermission(t *testing.T) {
 		s.completes(s.session(), "go", "end_turn")
 		r := <-asked
 		check.Equal(t, "session", r.SessionID, "session-1")
-		check.Equal(t, "directory", r.Dir, s.dir)
+		check.Equal(t, "directory", r.Dir, s.Dir)
 		check.Equal(t, "call", string(r.ToolCall.ToolCallId), "call-1")
 		check.Equal(t, "input", fmt.Sprint(r.ToolCall.RawInput), "map[n:[1 2] path:hello.txt]")
 
@@ -150,7 +150,7 @@ func parityPermission(t *testing.T) {
 			return permission.Decision{OptionID: "no", Rule: "rest"}
 		})
 		s.completes(s.session(), "go", "end_turn")
-		check.Equal(t, "answers", s.file("got"), "selected yes\nselected no\nselected no\nselected yes\n")
+		check.Equal(t, "answers", s.File("got"), "selected yes\nselected no\nselected no\nselected yes\n")
 		check.Equal(t, "records", len(s.permissions()), 4)
 	})
 
@@ -199,7 +199,7 @@ func parityPermission(t *testing.T) {
 		answer, err = s.await(second)
 		s.ended(answer, err, "end_turn")
 		for file, want := range map[string]string{"got-session-1": "a a-yes\nb b-no\n", "got-session-2": "a a-no\nb b-yes\n"} {
-			lines := strings.Split(strings.TrimSpace(s.file(file)), "\n")
+			lines := strings.Split(strings.TrimSpace(s.File(file)), "\n")
 			slices.Sort(lines)
 			check.Equal(t, file, strings.Join(lines, "\n")+"\n", want)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/internal/check"
+	"github.com/errand-acp/errand/internal/traces"
 	"github.com/errand-acp/errand/permission"
 )
 
@@ -53,7 +54,7 @@ func parityStart(t *testing.T) {
 				check.Has(t, e.Error(), "no answer to "+string(tt.step), tt.timeout.String())
 				if tt.step == client.StepNewSession {
 					check.Has(t, e.Error(), "waiting for a login")
-					s.gone("pid")
+					s.Reaped("pid")
 				}
 			})
 		}
@@ -72,7 +73,7 @@ func parityStart(t *testing.T) {
 			e := s.asError(err, client.KindVersion, client.StepInitialize)
 			check.Has(t, e.Error(), says, "speaks 1")
 			check.Equal(t, "wire", s.wire(), "initialize")
-			s.gone("pid")
+			s.Reaped("pid")
 		}
 	})
 
@@ -145,9 +146,9 @@ func parityStart(t *testing.T) {
 		s.command.Dir = "a/b"
 		_, err := client.Start(t.Context(), s.command, &s.opts)
 		check.Has(t, s.asError(err, client.KindConfig, client.StepConfig).Message, `"a/b"`, "not absolute")
-		s.notSpawned()
+		s.NotStarted()
 
-		s.command.Dir = s.dir
+		s.command.Dir = s.Dir
 		a := s.start()
 		_, err = a.NewSession(t.Context(), &client.SessionOptions{Dir: "a/b"})
 		check.Has(t, s.asError(err, client.KindConfig, client.StepConfig).Message, `"a/b"`, "not absolute")
@@ -155,7 +156,7 @@ func parityStart(t *testing.T) {
 
 		_, err = a.NewSession(t.Context(), nil)
 		check.Has(t, s.asError(err, client.KindAgent, client.StepNewSession).Error(), "mcpServers are not supported")
-		check.Equal(t, "params", s.params("session/new"), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, s.dir))
+		check.Equal(t, "params", s.Params("session/new"), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, s.Dir))
 	})
 
 	t.Run("B9 an explicit command", func(t *testing.T) {
@@ -211,7 +212,7 @@ func parityEnd(t *testing.T) {
 		check.Equal(t, "cancelled", answer.Cancelled, true)
 		check.Equal(t, "text", s.text(), "before and after")
 		check.Equal(t, "wire", s.wire(), "initialize session/new session/prompt session/cancel")
-		check.Equal(t, "params", s.params("session/cancel"), `{"sessionId":"session-1"}`)
+		check.Equal(t, "params", s.Params("session/cancel"), `{"sessionId":"session-1"}`)
 	})
 
 	t.Run("A54 a torn pipe", func(t *testing.T) {
@@ -273,7 +274,7 @@ func parityEnd(t *testing.T) {
 			s.opts.Graces = deafToEOF
 			session := s.session()
 			s.completes(session, "go", "end_turn")
-			s.until("torn", func() bool { return s.exists("torn") })
+			s.Await("torn")
 			s.close(s.agent, client.RungTerm, "signal SIGTERM")
 		})
 	})
@@ -302,7 +303,7 @@ func parityEnd(t *testing.T) {
 		if took := time.Since(begin); took < s.opts.Graces.EOF+s.opts.Graces.Term {
 			t.Errorf("it took %v, less than its graces", took)
 		}
-		check.Equal(t, "rungs", s.file("rungs"), "cancel\nclose of session-1\neof\nterm\n")
+		check.Equal(t, "rungs", s.File("rungs"), "cancel\nclose of session-1\neof\nterm\n")
 		answer, err := s.await(turn)
 		s.ended(answer, err, "cancelled")
 	})
@@ -358,10 +359,10 @@ func parityProtocol(t *testing.T) {
 			request _vendor/ask {}
 			append answers "$error"`)
 		s.completes(s.session(), "go", "end_turn")
-		for line := range strings.Lines(s.file("answers")) {
+		for line := range strings.Lines(s.File("answers")) {
 			check.Has(t, line, "-32601")
 		}
-		check.Equal(t, "answers", strings.Count(s.file("answers"), "\n"), 5)
+		check.Equal(t, "answers", strings.Count(s.File("answers"), "\n"), 5)
 	})
 
 	t.Run("A47 the wait after SIGKILL is bounded", func(t *testing.T) {
@@ -378,12 +379,12 @@ func parityProtocol(t *testing.T) {
 		s.completes(session, "two\nlines\r\nand \u2028 more", "end_turn")
 		s.close(s.agent, client.RungEOF, "exit status 0")
 		check.Equal(t, "text", s.text(), "two\nlines\r\nand \u2028 more")
-		for _, f := range s.frames() { // one line each, or they would not parse
+		for _, f := range s.Frames() { // one line each, or they would not parse
 			if f.Method == "" && f.ID == nil {
 				t.Errorf("the agent read %+v", f)
 			}
 		}
-		raw := strings.Split(strings.TrimSuffix(s.file(s.log), "\n"), "\n")
+		raw := strings.Split(strings.TrimSuffix(s.File(s.Wire), "\n"), "\n")
 		check.Equal(t, "lines", len(raw), 3)
 		for _, line := range raw {
 			check.Has(t, line, `"jsonrpc":"2.0"`)
@@ -414,9 +415,9 @@ func parityProtocol(t *testing.T) {
 		session.Cancel()
 		answer, err := s.await(turn)
 		s.ended(answer, err, "cancelled")
-		check.Equal(t, "method", s.file("method"), "key")
+		check.Equal(t, "method", s.File("method"), "key")
 		check.Equal(t, "wire", s.wire(), "initialize authenticate session/new session/prompt selected:no session/cancel")
-		check.Equal(t, "initialize", s.params("initialize"), fmt.Sprintf(
+		check.Equal(t, "initialize", s.Params("initialize"), fmt.Sprintf(
 			`{"clientCapabilities":{"auth":{},"fs":{}},"clientInfo":{"name":"errand","version":%q},"protocolVersion":1}`, client.Self().Version))
 	})
 
@@ -444,7 +445,7 @@ func parityProtocol(t *testing.T) {
 		if err != nil || len(list.Sessions) != 1 || list.Sessions[0].SessionId != "old" {
 			t.Errorf("sessions %v, %v", list.Sessions, err)
 		}
-		made, err := a.Conn().NewSession(t.Context(), acp.NewSessionRequest{Cwd: s.dir, McpServers: []acp.McpServer{}})
+		made, err := a.Conn().NewSession(t.Context(), acp.NewSessionRequest{Cwd: s.Dir, McpServers: []acp.McpServer{}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -534,8 +535,8 @@ func parityProtocol(t *testing.T) {
 			t.Error(err)
 		}
 		s.completes(s.newSession(a, ""), "go", "end_turn")
-		s.until("told", func() bool { return s.exists("told") && strings.Count(s.file("told"), "\n") == 2 })
-		check.Has(t, s.file("answers"), "-32601") // an agent's question by name is for who uses Conn alone
+		traces.Until(t, "told", func() bool { return s.Exists("told") && strings.Count(s.File("told"), "\n") == 2 })
+		check.Has(t, s.File("answers"), "-32601") // an agent's question by name is for who uses Conn alone
 
 		// A missing method keeps its code too.
 		err = a.Conn().Call(t.Context(), "_vendor/none", nil, nil)
@@ -563,13 +564,13 @@ func parityProtocol(t *testing.T) {
 				wait file go
 				text "done"`)
 		a := s.start()
-		other := canonical(t, t.TempDir())
+		other := traces.Canonical(t, t.TempDir())
 		link := filepath.Join(t.TempDir(), "link")
 		if err := os.Symlink(other, link); err != nil {
 			t.Skip(err)
 		}
 		one, two := s.newSession(a, ""), s.newSession(a, link)
-		check.Equal(t, "first directory", one.Dir(), s.dir)
+		check.Equal(t, "first directory", one.Dir(), s.Dir)
 		check.Equal(t, "second directory", two.Dir(), other)
 		first, second := s.ask(t.Context(), one, "first"), s.ask(t.Context(), two, "second")
 		s.says("one ")
@@ -584,8 +585,8 @@ func parityProtocol(t *testing.T) {
 		s.ended(answer, err, "end_turn")
 		check.Equal(t, "cancelled", answer.Cancelled, false)
 		check.Has(t, s.text(), "done")
-		check.Equal(t, "params", s.params("session/cancel"), `{"sessionId":"session-1"}`)
-		check.Equal(t, "files", s.exists("here") && s.exists(filepath.Join(other, "here")), true)
+		check.Equal(t, "params", s.Params("session/cancel"), `{"sessionId":"session-1"}`)
+		check.Equal(t, "files", s.Exists("here") && s.Exists(filepath.Join(other, "here")), true)
 	})
 
 	t.Run("C1 a handshake", func(t *testing.T) {

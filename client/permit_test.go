@@ -13,6 +13,7 @@ import (
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/internal/check"
+	"github.com/errand-acp/errand/internal/traces"
 	"github.com/errand-acp/errand/permission"
 )
 
@@ -57,7 +58,7 @@ func TestRecordIsTheAnswer(t *testing.T) {
 		s.close(s.agent, client.RungEOF, "exit status 0")
 		checkRecords(s, "call-1 cancelled - (turn cancelled)")
 		check.Equal(t, "wire", s.wire(), "initialize session/new session/prompt session/cancel cancelled")
-		check.Equal(t, "done", s.exists("done"), false)
+		check.Equal(t, "done", s.Exists("done"), false)
 	})
 
 	t.Run("a policy that does not hear of the cancel", func(t *testing.T) {
@@ -123,7 +124,7 @@ func TestRecordIsTheAnswer(t *testing.T) {
 		})
 		turn := s.ask(t.Context(), s.session(), "go")
 		receive(t, deciding)
-		s.touch("asked")
+		s.Touch("asked")
 		answer, err := s.await(turn)
 		s.ended(answer, err, "end_turn")
 		check.Equal(t, "text", s.text(), "cancelled")
@@ -147,7 +148,7 @@ func TestRecordIsTheAnswer(t *testing.T) {
 		})
 		turn := s.ask(t.Context(), s.session(), "go")
 		receive(t, deciding)
-		s.touch("asked")
+		s.Touch("asked")
 		_, err := s.await(turn)
 		s.asError(err, client.KindExit, client.StepPrompt)
 		checkRecords(s, "c cancelled - (connection ended)")
@@ -174,7 +175,7 @@ func TestRecordIsTheAnswer(t *testing.T) {
 			append got "$outcome"`)
 		s.opts.Permission = permission.Allow()
 		s.completes(s.session(), "go", "end_turn")
-		check.Equal(t, "answers", s.file("got"), "cancelled\ncancelled\ncancelled\n")
+		check.Equal(t, "answers", s.File("got"), "cancelled\ncancelled\ncancelled\n")
 		checkRecords(s, "7 cancelled - (allow: no allow option)", " cancelled - (allow: no allow option)", " cancelled - (allow: no allow option)")
 	})
 }
@@ -254,7 +255,7 @@ func TestBlockedOnPermission(t *testing.T) {
 	session := s.session()
 	turn := s.ask(t.Context(), session, "go")
 	s.says("up")
-	s.until("two", func() bool { return s.agent.Conn().Stats().OpenRequests == 1 })
+	traces.Until(t, "two", func() bool { return s.agent.Conn().Stats().OpenRequests == 1 })
 	session.Cancel()
 	answer, err := s.await(turn)
 	s.ended(answer, err, "cancelled")
@@ -272,7 +273,7 @@ func TestPermissionCallbacksPanic(t *testing.T) {
 	session := s.session()
 	s.completes(session, "go", "end_turn")
 	s.completes(session, "again", "end_turn")
-	check.Equal(t, "done", s.file("done"), "yes\nyes\n")
+	check.Equal(t, "done", s.File("done"), "yes\nyes\n")
 	s.close(s.agent, client.RungEOF, "exit status 0")
 	check.Equal(t, "told", told, 2)
 	check.Equal(t, "panics", s.agent.Conn().Stats().Panics, int64(4))

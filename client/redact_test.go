@@ -174,7 +174,7 @@ func TestRedactionOfExplicitValues(t *testing.T) {
 	s.command.Env = append(s.command.Env, "X_API_KEY=key-0123456789", "REGION=eu-central-1", "DB_URL=postgres://me:hunter2hunter2@db/x", "X_PASSWORD=short")
 	s.completes(s.session(), "go", "end_turn")
 	s.close(s.agent, client.RungEOF, "exit status 0")
-	check.Equal(t, "the agent's", s.file("env"), "key-0123456789")
+	check.Equal(t, "the agent's", s.File("env"), "key-0123456789")
 	check.Equal(t, "text", s.text(), "key-0123456789 eu-central-1")
 	tail, _ := s.agent.Stderr()
 	check.Lacks(t, tail, "key-0123456789", "hunter2hunter2")
@@ -189,7 +189,7 @@ func TestRedactionOfWhatPasses(t *testing.T) {
 		s.command.Inherit = inherit
 		s.completes(s.session(), "go", "end_turn")
 		s.close(s.agent, client.RungEOF, "exit status 0")
-		check.Equal(t, "the agent's", s.file("env"), canary)
+		check.Equal(t, "the agent's", s.File("env"), canary)
 		tail, _ := s.agent.Stderr()
 		check.Lacks(t, tail, canary)
 	}

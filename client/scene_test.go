@@ -1,15 +1,10 @@
 package client_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +16,7 @@ import (
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/internal/leak"
 	"github.com/errand-acp/errand/internal/script"
+	"github.com/errand-acp/errand/internal/traces"
 	"github.com/errand-acp/errand/permission"
 )
 
@@ -36,11 +32,9 @@ var (
 	deafToTerm   = client.Graces{EOF: 200 * time.Millisecond, Term: 200 * time.Millisecond, Kill: hang}
 )
 
-// scene is a scripted agent, the directory that it works in, and what it reads.
+// scene is a scripted agent and what it leaves behind.
 type scene struct {
-	testing.TB
-	dir     string // canonical
-	log     string // every line that the agent read; there as soon as it was started
+	*traces.Traces
 	command client.Command
 	opts    client.Options
 	agent   *client.Agent // the one started last
@@ -54,10 +48,10 @@ type scene struct {
 // play makes a scene of an agent that follows the script.
 func play(t testing.TB, src string) *scene {
 	t.Helper()
-	s := &scene{TB: t, dir: canonical(t, t.TempDir()), log: filepath.Join(t.TempDir(), "wire"), changed: make(chan struct{})}
-	path, args := script.Command(t, fmt.Sprintf("record %q\n%s", s.log, src))
+	s := &scene{Traces: traces.New(t), changed: make(chan struct{})}
+	path, args := script.Command(t, s.Recording(src))
 	s.command = client.Command{
-		Path: path, Args: args, Dir: s.dir,
+		Path: path, Args: args, Dir: s.Dir,
 		// A race build sleeps a second at its exit.
 		Env: []string{"GORACE=atexit_sleep_ms=0"},
 	}
@@ -167,14 +161,6 @@ func (s *scene) asError(err error, kind client.ErrorKind, step client.Step) *cli
 	return e
 }
 
-// notSpawned checks that no process of the scene was ever started.
-func (s *scene) notSpawned() {
-	s.Helper()
-	if s.exists(s.log) {
-		s.Error("a process was started")
-	}
-}
-
 // prompt carries out a turn that must not hang.
 func (s *scene) prompt(session *client.Session, text string) (client.Answer, error) {
 	s.Helper()
@@ -242,39 +228,12 @@ func (s *scene) close(a *client.Agent, rung client.Rung, exit string) *client.Re
 	}
 }
 
-// wireFrame is a line that the agent read.
-type wireFrame struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
-	Result json.RawMessage `json:"result"`
-	Error  json.RawMessage `json:"error"`
-}
-
-// frames are the lines that the agent has read.
-func (s *scene) frames() []wireFrame {
-	s.Helper()
-	text, err := os.ReadFile(s.log)
-	if err != nil {
-		s.Fatal(err)
-	}
-	var frames []wireFrame
-	for line := range bytes.Lines(text) {
-		var f wireFrame
-		if err := json.Unmarshal(line, &f); err != nil {
-			s.Fatalf("the agent read %q: %v", line, err)
-		}
-		frames = append(frames, f)
-	}
-	return frames
-}
-
 // wire is what the agent has read, in short: the methods, and of our answers what was
 // answered.
 func (s *scene) wire() string {
 	s.Helper()
 	var words []string
-	for _, f := range s.frames() {
+	for _, f := range s.Frames() {
 		if f.Method != "" {
 			words = append(words, f.Method)
 			continue
@@ -290,85 +249,4 @@ func (s *scene) wire() string {
 		words = append(words, word)
 	}
 	return strings.Join(words, " ")
-}
-
-// params are those of the only message of that method.
-func (s *scene) params(method string) string {
-	s.Helper()
-	found := ""
-	for _, f := range s.frames() {
-		if f.Method == method {
-			if found != "" {
-				s.Errorf("%s was sent twice", method)
-			}
-			found = string(f.Params)
-		}
-	}
-	if found == "" {
-		s.Fatalf("%s was not sent", method)
-	}
-	return found
-}
-
-// file is the content of a file, in the scene's directory if it is not absolute.
-func (s *scene) file(name string) string {
-	s.Helper()
-	text, err := os.ReadFile(s.path(name))
-	if err != nil {
-		s.Fatal(err)
-	}
-	return string(text)
-}
-
-func (s *scene) exists(name string) bool {
-	_, err := os.Lstat(s.path(name))
-	return err == nil
-}
-
-func (s *scene) path(name string) string {
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(s.dir, name)
-}
-
-// touch makes a file that the agent waits for.
-func (s *scene) touch(name string) {
-	s.Helper()
-	if err := os.WriteFile(s.path(name), nil, 0o600); err != nil {
-		s.Fatal(err)
-	}
-}
-
-// until polls for what no channel tells.
-func (s *scene) until(what string, condition func() bool) {
-	s.Helper()
-	for deadline := time.Now().Add(hang); !condition(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.Fatalf("never: %s", what)
-		}
-	}
-}
-
-// gone checks that the process whose id the agent has written into a file has ended.
-func (s *scene) gone(name string) {
-	s.Helper()
-	pid, err := strconv.Atoi(s.file(name))
-	if err != nil {
-		s.Fatal(err)
-	}
-	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
-		if _, state, _ := strings.Cut(string(stat), ") "); !strings.HasPrefix(state, "Z") {
-			s.Errorf("process %d is still there: %s", pid, stat)
-		}
-	}
-}
-
-func canonical(t testing.TB, dir string) string {
-	t.Helper()
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return real
 }

@@ -55,7 +55,7 @@ func TestPromptContent(t *testing.T) {
 				t.Fatal(err)
 			}
 			var sent struct{ Prompt []acp.ContentBlock }
-			if err := json.Unmarshal([]byte(s.params("session/prompt")), &sent); err != nil {
+			if err := json.Unmarshal([]byte(s.Params("session/prompt")), &sent); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(prompt, sent.Prompt); diff != "" {
@@ -86,7 +86,7 @@ func TestBusySession(t *testing.T) {
 	// Nor behind the session's back.
 	_, err = s.agent.Conn().Prompt(t.Context(), acp.PromptRequest{SessionId: session.ID(), Prompt: textPrompt("again")})
 	check.Equal(t, "is ErrTurnActive", errors.Is(err, client.ErrTurnActive), true)
-	s.touch("go")
+	s.Touch("go")
 	answer, err = s.await(turn)
 	s.ended(answer, err, "end_turn")
 	check.Equal(t, "wire", s.wire(), "initialize session/new session/prompt")
@@ -117,10 +117,10 @@ func TestOnReply(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.until("what comes with the session", func() bool { return s.exists("new") })
+	s.Await("new")
 	answer, err := session.Prompt(t.Context(), textPrompt("go"), &client.PromptOptions{OnReply: func() { add("reply") }})
 	s.ended(answer, err, "end_turn")
-	s.until("late", func() bool { return s.exists("late") })
+	s.Await("late")
 	s.close(a, client.RungEOF, "exit status 0")
 	want := []string{
 		"session_info_update of session-1",
@@ -234,7 +234,7 @@ func TestCancelOnTheWire(t *testing.T) {
 	cancel()
 	session.Cancel()
 	s.says("down")
-	s.touch("go")
+	s.Touch("go")
 	answer, err := s.await(turn)
 	s.ended(answer, err, "cancelled")
 	session.Cancel()
@@ -295,7 +295,7 @@ func TestSessionClose(t *testing.T) {
 		check.Has(t, s.asError(err, client.KindConfig, client.StepPrompt).Error(), "the session was closed")
 		s.completes(two, "go", "end_turn")
 		s.close(a, client.RungEOF, "exit status 0")
-		check.Equal(t, "closed", s.file("closed"), "session-1\nsession-2\n")
+		check.Equal(t, "closed", s.File("closed"), "session-1\nsession-2\n")
 	})
 	t.Run("not advertised", func(t *testing.T) {
 		s := play(t, "")
@@ -315,7 +315,7 @@ func TestSessionClose(t *testing.T) {
 				on session/close; write closed`)
 			s.session()
 			s.close(s.agent, client.RungEOF, "exit status 0")
-			check.Equal(t, "closed", s.exists("closed"), advertised.want)
+			check.Equal(t, "closed", s.Exists("closed"), advertised.want)
 		})
 	}
 	t.Run("in the middle of a turn", func(t *testing.T) {

@@ -66,7 +66,7 @@ func TestRefused(t *testing.T) {
 			s := play(t, "")
 			tt.change(&s.command, &s.opts)
 			e := s.fails(t.Context(), client.KindConfig, client.StepConfig)
-			s.notSpawned()
+			s.NotStarted()
 			check.Has(t, e.Error(), append(tt.says, "config: ")...)
 			check.Lacks(t, e.Error(), "s3cret")
 			if e.Exit != nil {
@@ -84,7 +84,7 @@ func TestRefused(t *testing.T) {
 // Why a command was not found is still to be asked for.
 func TestSpawnErrorIs(t *testing.T) {
 	s := play(t, "")
-	s.command.Path, s.command.Env = "no-such-agent", []string{"PATH=" + s.dir}
+	s.command.Path, s.command.Env = "no-such-agent", []string{"PATH=" + s.Dir}
 	t.Setenv("ERRAND_TEST_TOKEN", "canary-0123456789")
 	e := s.fails(t.Context(), client.KindSpawn, client.StepSpawn)
 	if !errors.Is(e, exec.ErrNotFound) {
@@ -100,7 +100,7 @@ func TestRunIDOfARunAround(t *testing.T) {
 	s := play(t, "")
 	s.opts.RunID = "outer"
 	check.Has(t, s.fails(t.Context(), client.KindConfig, client.StepConfig).Message, `"outer"`)
-	s.notSpawned()
+	s.NotStarted()
 }
 
 // Each way for a start to fail says at which step, why, and what the agent said; and
@@ -241,8 +241,8 @@ func TestNoTimeout(t *testing.T) {
 	s := play(t, `on initialize; write asked; wait file go`)
 	s.opts.StartTimeout = client.NoTimeout
 	go func() { // ends with the agent's first question
-		s.until("initialize", func() bool { return s.exists("asked") })
-		s.touch("go")
+		s.Await("asked")
+		s.Touch("go")
 	}()
 	s.newSession(s.start(), "")
 }
@@ -293,7 +293,7 @@ func TestStartContext(t *testing.T) {
 				s := play(t, `on `+strings.Replace(string(step), "spawn", "_none", 1)+`; write asked; never reply`)
 				ctx := tt.ctx(t, func() {
 					if step != client.StepSpawn {
-						s.until("the question", func() bool { return s.exists("asked") })
+						s.Await("asked")
 					}
 				})
 				if step == client.StepSpawn {
@@ -304,7 +304,7 @@ func TestStartContext(t *testing.T) {
 					t.Errorf("%v is no %v", e, tt.is)
 				}
 				if step == client.StepSpawn {
-					s.notSpawned()
+					s.NotStarted()
 					check.Has(t, e.Error(), "not started")
 				} else {
 					check.Has(t, e.Error(), tt.says, "no answer to "+string(step))
@@ -340,9 +340,9 @@ func TestKillDuringStart(t *testing.T) {
 	s.opts.Kill = kill
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { // ends with the start
-		s.until("initialize", func() bool { return s.exists("asked") })
+		s.Await("asked")
 		cancel()
-		s.until("EOF", func() bool { return s.exists("eof") })
+		s.Await("eof")
 		hurry()
 	}()
 	e := s.fails(ctx, client.KindCancelled, client.StepInitialize)

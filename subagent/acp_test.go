@@ -14,6 +14,7 @@ import (
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/envscrub"
 	"github.com/errand-acp/errand/internal/check"
+	"github.com/errand-acp/errand/internal/traces"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
@@ -54,7 +55,7 @@ func TestNewACPRefuses(t *testing.T) {
 // What the caller does with its lists afterwards is its own affair.
 func TestNewACPKeepsItsOwn(t *testing.T) {
 	s := play(t, "", nil)
-	cmd := command(t, s.recording(`on session/prompt; text "$env.COLOUR"`), "COLOUR=red")
+	cmd := command(t, s.Recording(`on session/prompt; text "$env.COLOUR"`), "COLOUR=red")
 	s.provider = provider(t, cmd, nil)
 	cmd.Args[0], cmd.Env[0] = "nothing", "COLOUR=blue"
 	check.Equal(t, "output", s.run("go").Output, "red")
@@ -138,7 +139,7 @@ func TestCauses(t *testing.T) {
 
 	during, cancel := context.WithCancelCause(t.Context())
 	go func() { // ends with the start
-		until(t, "session/new", func() bool { return s.exists("asked") })
+		s.Await("asked")
 		cancel(cause)
 	}()
 	both("during the start", s.refused(during, s.request("go"), client.KindCancelled), context.Canceled)
@@ -193,7 +194,7 @@ func TestPartialResult(t *testing.T) {
 	check.Equal(t, "error", res.Error.Error(), e.Error())
 	check.Equal(t, "what is known of what is known", res.Error.Partial, nil)
 	check.Equal(t, "labels", res.Labels["a"], "b")
-	check.Equal(t, "dir", res.Dir, s.dir)
+	check.Equal(t, "dir", res.Dir, s.Dir)
 	check.Equal(t, "protocol", *res.ProtocolVersion, 1)
 	check.Equal(t, "empty", res.Empty, true)
 	if res.SessionID != nil || res.Messages == nil || res.Timing.StartMs <= 0 {
@@ -357,7 +358,7 @@ func TestCancelWithAReaderThatHangs(t *testing.T) {
 			<-hanging
 		}
 	})
-	until(t, "the first update", func() bool { return s.exists(s.log) && strings.Contains(s.methods(), "session/prompt") })
+	traces.Until(t, "the first update", func() bool { return s.Exists(s.Wire) && strings.Contains(s.methods(), "session/prompt") })
 	run.Cancel()
 	res := closed(t, run)
 	ended(t, res, stopreason.Aborted, "")

@@ -17,6 +17,7 @@ import (
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/envscrub"
 	"github.com/errand-acp/errand/internal/canary"
+	"github.com/errand-acp/errand/internal/traces"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/subagent"
 )
@@ -161,7 +162,7 @@ func newBirdcage(t *testing.T, secret string, place placing, src string) *birdca
 		}
 		fmt.Fprintf(&script, "read %q; set %s \"$answer\"\n", file, name)
 	}
-	b := &birdcage{t: t, secret: secret, scene: &scene{TB: t, dir: canonical(t, t.TempDir())}}
+	b := &birdcage{t: t, secret: secret, scene: &scene{Traces: traces.New(t)}}
 	b.cmd = command(t, script.String()+src)
 	both := slog.NewMultiHandler(
 		slog.NewTextHandler(&b.logText, &slog.HandlerOptions{Level: slog.LevelDebug}),

@@ -38,7 +38,7 @@ func parityCancel(t *testing.T) {
 		check.Equal(t, "Err()", res.Err().Error(), "the run ended as aborted")
 		res = closed(t, run)
 		check.Equal(t, "methods", s.methods(), "initialize session/new session/prompt session/cancel")
-		check.Equal(t, "params", s.params("session/cancel"), `{"sessionId":"session-1"}`)
+		check.Equal(t, "params", s.Params("session/cancel"), `{"sessionId":"session-1"}`)
 		check.Equal(t, "exit", res.Exit.String(), "exit status 0")
 
 		// Whatever the agent then makes of it.
@@ -60,7 +60,7 @@ func parityCancel(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go func() { // ends with the start
-			until(t, "session/new", func() bool { return s.exists("asked") })
+			s.Await("asked")
 			cancel()
 		}()
 		e := s.refused(ctx, s.request("go"), client.KindCancelled)
@@ -68,9 +68,9 @@ func parityCancel(t *testing.T) {
 			t.Errorf("%v does not wrap context.Canceled", e)
 		}
 		check.Equal(t, "step", e.Step, client.StepNewSession)
-		check.Equal(t, "its flush was waited for", s.exists("flushed"), true)
-		reaped(t, s.pid("pid"))
-		for _, f := range s.frames() {
+		check.Equal(t, "its flush was waited for", s.Exists("flushed"), true)
+		s.Reaped("pid")
+		for _, f := range s.Frames() {
 			if strings.HasPrefix(f.Method, "session/prompt") {
 				t.Errorf("a prompt was sent: %s", f.Params)
 			}
@@ -135,7 +135,7 @@ func parityCancel(t *testing.T) {
 		res := closed(t, run)
 		ended(t, res, stopreason.Aborted, "")
 		check.Equal(t, "answers", strings.Join(s.answers(), " "), `{"outcome":{"outcome":"cancelled"}}`)
-		check.Equal(t, "deleted", s.exists("deleted"), false)
+		check.Equal(t, "deleted", s.Exists("deleted"), false)
 		check.Equal(t, "output", res.Output, "at work, then not")
 		if len(res.Permissions) != 1 || res.Permissions[0].Decision != permission.Cancelled || res.Permissions[0].ToolCallID != "c1" {
 			t.Errorf("permissions %+v", res.Permissions)
@@ -162,7 +162,7 @@ func parityCancel(t *testing.T) {
 		res = closed(t, run)
 		ended(t, res, stopreason.Aborted, "")
 		check.Equal(t, "answers", strings.Join(s.answers(), " "), `{"outcome":{"outcome":"cancelled"}}`)
-		check.Equal(t, "deleted", s.exists("deleted"), false)
+		check.Equal(t, "deleted", s.Exists("deleted"), false)
 		if len(res.Permissions) != 1 || res.Permissions[0].Decision != permission.Cancelled {
 			t.Errorf("permissions %+v", res.Permissions)
 		}

@@ -23,9 +23,9 @@ func parityClose(t *testing.T) {
 		ended(t, res, stopreason.Completed, "")
 		check.Equal(t, "exit", res.Exit.String(), "exit status 0")
 		check.Equal(t, "rung", res.Exit.Rung, client.RungEOF)
-		check.Equal(t, "it saw the end of stdin", s.exists("at-eof"), true)
-		check.Equal(t, "it was signalled", s.exists("signalled"), false)
-		reaped(t, s.pid("pid"))
+		check.Equal(t, "it saw the end of stdin", s.Exists("at-eof"), true)
+		check.Equal(t, "it was signalled", s.Exists("signalled"), false)
+		s.Reaped("pid")
 	})
 
 	t.Run("A6 deaf to the end of stdin", func(t *testing.T) {
@@ -34,10 +34,10 @@ func parityClose(t *testing.T) {
 			on eof; write at-eof; wait forever`, &subagent.ACPOptions{Graces: shortGraces})
 		res := s.run("go")
 		ended(t, res, stopreason.Completed, "")
-		check.Equal(t, "it saw the end of stdin", s.exists("at-eof"), true)
+		check.Equal(t, "it saw the end of stdin", s.Exists("at-eof"), true)
 		check.Equal(t, "exit", res.Exit.String(), "signal SIGTERM")
 		check.Equal(t, "rung", res.Exit.Rung, client.RungTerm)
-		reaped(t, s.pid("pid"))
+		s.Reaped("pid")
 	})
 
 	t.Run("A7 deaf to SIGTERM", func(t *testing.T) {
@@ -47,10 +47,10 @@ func parityClose(t *testing.T) {
 			on eof; wait forever`, &subagent.ACPOptions{Graces: shortGraces})
 		res := s.run("go")
 		ended(t, res, stopreason.Completed, "")
-		check.Equal(t, "it saw SIGTERM", s.exists("at-term"), true)
+		check.Equal(t, "it saw SIGTERM", s.Exists("at-term"), true)
 		check.Equal(t, "exit", res.Exit.String(), "signal SIGKILL")
 		check.Equal(t, "rung", res.Exit.Rung, client.RungKill)
-		reaped(t, s.pid("pid"))
+		s.Reaped("pid")
 	})
 
 	t.Run("A20 no session id", func(t *testing.T) {
@@ -59,8 +59,8 @@ func parityClose(t *testing.T) {
 			s := play(t, fmt.Sprintf(`on session/new; write pid "$pid"; reply %s
 				on eof; wait 100ms; write flushed`, answer), nil)
 			e := s.refused(t.Context(), s.request("go"), client.KindProtocol)
-			check.Equal(t, "its flush was waited for", s.exists("flushed"), true)
-			reaped(t, s.pid("pid"))
+			check.Equal(t, "its flush was waited for", s.Exists("flushed"), true)
+			s.Reaped("pid")
 			check.Equal(t, "step", e.Step, client.StepNewSession)
 			check.Has(t, e.Message, "session id", answer)
 			check.Equal(t, "methods", s.methods(), "initialize session/new")
@@ -75,8 +75,8 @@ func parityClose(t *testing.T) {
 		s := play(t, `on eof; wait 400ms; write flushed
 			on signal TERM; write signalled`, &subagent.ACPOptions{Graces: graces})
 		res := s.run("go")
-		check.Equal(t, "flushed", s.exists("flushed"), true)
-		check.Equal(t, "signalled", s.exists("signalled"), false)
+		check.Equal(t, "flushed", s.Exists("flushed"), true)
+		check.Equal(t, "signalled", s.Exists("signalled"), false)
 		check.Equal(t, "exit", res.Exit.String(), "exit status 0")
 		check.Equal(t, "rung", res.Exit.Rung, client.RungEOF)
 		if res.Timing.CloseMs < 400 {
@@ -102,7 +102,7 @@ func parityClose(t *testing.T) {
 		res = closed(t, run)
 		check.Equal(t, "exit", res.Exit.String(), "exit status 5")
 		check.Equal(t, "rung", res.Exit.Rung, client.RungExit)
-		gone(t, s.pid("grandchild"))
+		s.Gone("grandchild")
 	})
 
 	t.Run("A40 close without a cancel", func(t *testing.T) {
@@ -118,7 +118,7 @@ func parityClose(t *testing.T) {
 		res := closed(t, run)
 		ended(t, res, stopreason.Aborted, "")
 		check.Equal(t, "methods", s.methods(), "initialize session/new session/prompt session/cancel")
-		check.Equal(t, "params", s.params("session/cancel"), `{"sessionId":"session-1"}`)
+		check.Equal(t, "params", s.Params("session/cancel"), `{"sessionId":"session-1"}`)
 		// Its answer came, so stdin was still open.
 		check.Equal(t, "stop reason", *res.StopReason, "cancelled")
 		check.Equal(t, "output", res.Output, "before and after")
@@ -174,7 +174,7 @@ func parityClose(t *testing.T) {
 				write torn
 				wait forever`, &subagent.ACPOptions{Graces: shortGraces})
 			run := s.start(t.Context())
-			s.await("torn")
+			s.Await("torn")
 			outcome(t, run) // a cancel of Close's must not come before the answer is read
 			res := closed(t, run)
 			ended(t, res, stopreason.Completed, "")
@@ -202,11 +202,11 @@ func parityClose(t *testing.T) {
 		run := s.start(t.Context())
 		firstText(t, run)
 		res := closed(t, run)
-		check.Equal(t, "rungs", s.file("rungs"), "cancel\nclose of session-1\neof\nterm\n")
+		check.Equal(t, "rungs", s.File("rungs"), "cancel\nclose of session-1\neof\nterm\n")
 		check.Equal(t, "methods", s.methods(), "initialize session/new session/prompt session/cancel session/close")
 		check.Equal(t, "exit", res.Exit.String(), "signal SIGKILL")
 		check.Equal(t, "rung", res.Exit.Rung, client.RungKill)
-		reaped(t, s.pid("pid"))
+		s.Reaped("pid")
 	})
 }
 

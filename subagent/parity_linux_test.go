@@ -14,6 +14,7 @@ import (
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/internal/ptrace"
+	"github.com/errand-acp/errand/internal/traces"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
 )
@@ -32,7 +33,7 @@ func parityPlatform(t *testing.T) {
 		}})
 		run := s.start(t.Context())
 		firstText(t, run)
-		release, err := ptrace.KeepFromExiting(s.pid("pid"))
+		release, err := ptrace.KeepFromExiting(s.PID("pid"))
 		if err != nil {
 			t.Skipf("no process can be traced here: %v", err)
 		}
@@ -48,10 +49,10 @@ func parityPlatform(t *testing.T) {
 		}
 		ended(t, res, stopreason.Aborted, client.KindLeftover)
 		check.Equal(t, "step", res.Error.Step, client.StepShutdown)
-		check.Has(t, res.Error.Message, s.file("pid"))
+		check.Has(t, res.Error.Message, s.File("pid"))
 		release()
-		until(t, "the end of the process", func() bool {
-			_, err := os.Stat(filepath.Join("/proc", s.file("pid")))
+		traces.Until(t, "the end of the process", func() bool {
+			_, err := os.Stat(filepath.Join("/proc", s.File("pid")))
 			return err != nil
 		})
 	})
@@ -72,7 +73,7 @@ func parityPlatform(t *testing.T) {
 		req.Labels = map[string]string{"conversation": "what the user said"}
 		ended(t, s.do(req), stopreason.Completed, "")
 
-		fds := strings.Split(s.file("fds"), "\n")
+		fds := strings.Split(s.File("fds"), "\n")
 		if len(fds) != 4 {
 			t.Errorf("descriptors %q, want 0 to 2 and the life-line", fds)
 		}
@@ -81,15 +82,15 @@ func parityPlatform(t *testing.T) {
 				t.Errorf("descriptor %s", fds[i])
 			}
 		}
-		ids := strings.Fields(s.file("ids"))
+		ids := strings.Fields(s.File("ids"))
 		if ids[1] != ids[0] || ids[2] != ids[0] {
 			t.Errorf("pid, group and session are %v, want its own", ids)
 		}
-		check.Has(t, s.file("tty"), "/dev/tty")
+		check.Has(t, s.File("tty"), "/dev/tty")
 
 		check.Equal(t, "methods", s.methods(), "initialize session/new session/prompt")
-		check.Equal(t, "prompt", compact(t, s.params("session/prompt")), `{"prompt":[{"text":"go","type":"text"}],"sessionId":"session-1"}`)
-		if strings.Contains(s.file(s.log), "what the user said") {
+		check.Equal(t, "prompt", compact(t, s.Params("session/prompt")), `{"prompt":[{"text":"go","type":"text"}],"sessionId":"session-1"}`)
+		if strings.Contains(s.File(s.Wire), "what the user said") {
 			t.Error("a label reached the agent")
 		}
 	})

@@ -353,7 +353,7 @@ func parityOutcome(t *testing.T) {
 			check.Equal(t, got.of, is, want)
 		}
 		var told struct{ ClientInfo client.Implementation }
-		if err := json.Unmarshal([]byte(s.params("initialize")), &told); err != nil {
+		if err := json.Unmarshal([]byte(s.Params("initialize")), &told); err != nil {
 			t.Fatal(err)
 		}
 		check.Equal(t, "what the agent was told", told.ClientInfo, res.Client)
@@ -402,7 +402,7 @@ func parityOutcome(t *testing.T) {
 		s := play(t, late, nil)
 		run := s.start(t.Context())
 		outcome(t, run)
-		s.await("sent")
+		s.Await("sent")
 		res := closed(t, run)
 		check.Equal(t, "output", res.Output, "the answer")
 		check.Equal(t, "counts", res.Counts, subagent.Counts{Updates: 3, Late: 2})

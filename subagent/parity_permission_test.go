@@ -58,8 +58,8 @@ func parityPermission(t *testing.T) {
 		}
 		check.Equal(t, "answers", strings.Join(sent, " "), answer)
 		written := ""
-		if s.exists("out.txt") {
-			written = s.file("out.txt")
+		if s.Exists("out.txt") {
+			written = s.File("out.txt")
 		}
 		check.Equal(t, "side effect", written, out)
 		want.SessionID, want.ToolCallID, want.Kind, want.Title = "session-1", "c1", ptr("edit"), ptr("Write it")
@@ -173,9 +173,9 @@ func parityPermission(t *testing.T) {
 		}
 		res := s.do(req)
 		check.Equal(t, "session", asked.SessionID, *res.SessionID)
-		check.Equal(t, "directory", asked.Dir, s.dir)
+		check.Equal(t, "directory", asked.Dir, s.Dir)
 		check.Equal(t, "tool call", string(asked.ToolCall.ToolCallId), "c1")
-		check.Equal(t, "path", asked.ToolCall.Locations[0].Path, s.path("out.txt"))
+		check.Equal(t, "path", asked.ToolCall.Locations[0].Path, s.Path("out.txt"))
 		input := map[string]any{"path": "out.txt"}
 		if diff := cmp.Diff(any(input), asked.ToolCall.RawInput); diff != "" {
 			t.Errorf("raw input (-want +got):\n%s", diff)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/internal/check"
+	"github.com/errand-acp/errand/internal/traces"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
@@ -34,7 +35,7 @@ func parityProcess(t *testing.T) {
 		s := play(t, `on session/prompt; write environ "$environ"`, nil, "ERRAND_TEST_TOKEN=explicit", "ERRAND_TEST_SECRET=explicit too")
 		res := s.run("go")
 		ended(t, res, stopreason.Completed, "")
-		environ := strings.Split(s.file("environ"), "\n")
+		environ := strings.Split(s.File("environ"), "\n")
 		for _, entry := range environ {
 			if strings.Contains(entry, secret) || strings.HasPrefix(entry, "ERRAND_TEST_API_KEY=") {
 				t.Errorf("the agent has %s", entry)
@@ -61,7 +62,7 @@ func parityProcess(t *testing.T) {
 		s := play(t, "", nil)
 		s.run("go")
 		var sent map[string]any
-		if err := json.Unmarshal([]byte(s.params("initialize")), &sent); err != nil {
+		if err := json.Unmarshal([]byte(s.Params("initialize")), &sent); err != nil {
 			t.Fatal(err)
 		}
 		self := client.Self()
@@ -92,8 +93,8 @@ func parityProcess(t *testing.T) {
 			text "none of it worked"`, nil)
 		res := s.run("go")
 		ended(t, res, stopreason.Completed, "")
-		check.Equal(t, "codes", s.file("codes"), strings.Repeat("-32601\n", 5))
-		check.Equal(t, "a file was written", s.exists("new.txt"), false)
+		check.Equal(t, "codes", s.File("codes"), strings.Repeat("-32601\n", 5))
+		check.Equal(t, "a file was written", s.Exists("new.txt"), false)
 		for _, answer := range s.answers() {
 			if strings.Contains(answer, "for nobody") {
 				t.Errorf("the agent was told: %s", answer)
@@ -148,7 +149,7 @@ func parityProcess(t *testing.T) {
 		s := play(t, `on session/prompt; text "$pid of $n"`, nil)
 		var pids []string
 		for range 2 {
-			os.Remove(s.log)
+			os.Remove(s.Wire)
 			res := s.run("go")
 			ended(t, res, stopreason.Completed, "")
 			check.Equal(t, "methods", s.methods(), "initialize session/new session/prompt")
@@ -173,13 +174,13 @@ func parityProcess(t *testing.T) {
 			stderr "ter2-hunter2!\n"
 			text "done"`, &subagent.ACPOptions{Stderr: stderr}, "AGENT_KEY="+secret)
 		run := s.start(t.Context())
-		until(t, "stderr", func() bool { return strings.Contains(stderr.String(), "at work\n") })
+		traces.Until(t, "stderr", func() bool { return strings.Contains(stderr.String(), "at work\n") })
 		select {
 		case <-run.Done():
 			t.Error("it came only with the end of the turn")
 		default:
 		}
-		s.touch("seen")
+		s.Touch("seen")
 		res := closed(t, waited(t, run))
 		ended(t, res, stopreason.Completed, "")
 		for where, text := range map[string]string{"writer": stderr.String(), "tail": res.StderrTail} {
@@ -203,7 +204,7 @@ func parityProcess(t *testing.T) {
 		t.Parallel()
 		const key = "hunter2-hunter2-hunter2"
 		s := play(t, "", nil)
-		cmd := command(t, s.recording(`on session/prompt
+		cmd := command(t, s.Recording(`on session/prompt
 			stderr "authenticated with hunter2-hunter2-hunter2\n"
 			tool c1 "curl -H hunter2-hunter2-hunter2"
 			permission c2 "curl -u hunter2-hunter2-hunter2" input={"cmd":"curl -u hunter2-hunter2-hunter2"}

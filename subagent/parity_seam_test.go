@@ -102,7 +102,7 @@ func paritySeam(t *testing.T) {
 		if e := asError(t, err, client.KindConfig); !errors.Is(e, subagent.ErrUnknownProvider) {
 			t.Errorf("after the removal: %v", err)
 		}
-		s.touch("go-on")
+		s.Touch("go-on")
 		res := closed(t, waited(t, run))
 		ended(t, res, stopreason.Completed, "")
 		check.Equal(t, "output", res.Output, "begun, and done")
@@ -147,7 +147,7 @@ func paritySeam(t *testing.T) {
 				ended(t, res, stopreason.Completed, "")
 			}
 		}
-		s.notSpawned()
+		s.NotStarted()
 
 		_, err = agents.Start(t.Context(), "nobody", s.request("go"))
 		if e := asError(t, err, client.KindConfig); !errors.Is(e, subagent.ErrUnknownProvider) {
@@ -190,7 +190,7 @@ func paritySeam(t *testing.T) {
 		// Everything in between, in its order.
 		events = nil
 		s = play(t, asks(yes+no)+"\n on session/new; notify session/update {\"sessionId\":\"session-1\",\"update\":{\"sessionUpdate\":\"current_mode_update\",\"currentModeId\":\"early\"}}", nil)
-		req.Dir = s.dir
+		req.Dir = s.Dir
 		s.do(req)
 		check.Equal(t, "events", types(events), "start update permission update end")
 		check.Has(t, string(events[1].Update), `"early"`)
@@ -199,7 +199,7 @@ func paritySeam(t *testing.T) {
 		// A start that is refused, or fails, has none.
 		events = nil
 		s = play(t, "on session/new; text early session=session-1; fail -32603 no", nil)
-		req.Dir = s.dir
+		req.Dir = s.Dir
 		s.refused(t.Context(), req, client.KindAgent)
 		req.Dir = ""
 		s.refused(t.Context(), req, client.KindConfig)

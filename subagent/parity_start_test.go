@@ -34,8 +34,8 @@ func parityPrompt(t *testing.T) {
 			acp.TextBlock(" and fix it"),
 		}
 		s := play(t, taking, nil)
-		ended(t, s.do(subagent.Request{Dir: s.dir, Prompt: prompt}), stopreason.Completed, "")
-		check.Equal(t, "params", compact(t, s.params("session/prompt")), `{"prompt":[`+
+		ended(t, s.do(subagent.Request{Dir: s.Dir, Prompt: prompt}), stopreason.Completed, "")
+		check.Equal(t, "params", compact(t, s.Params("session/prompt")), `{"prompt":[`+
 			`{"text":"look at ","type":"text"},`+
 			`{"name":"spec","type":"resource_link","uri":"file:///spec.md"},`+
 			`{"data":"aGk=","mimeType":"image/png","type":"image"},`+
@@ -45,18 +45,18 @@ func parityPrompt(t *testing.T) {
 
 		// The same without the capabilities: nothing is sent, and nothing is dropped.
 		s = play(t, "", nil)
-		e := s.refused(t.Context(), subagent.Request{Dir: s.dir, Prompt: prompt}, client.KindCapability)
+		e := s.refused(t.Context(), subagent.Request{Dir: s.Dir, Prompt: prompt}, client.KindCapability)
 		check.Has(t, e.Message, "block 2", "image")
 		check.Equal(t, "methods", s.methods(), "initialize")
-		e = s.refused(t.Context(), subagent.Request{Dir: s.dir, Prompt: []acp.ContentBlock{acp.TextBlock("x"), acp.AudioBlock("aGk=", "audio/wav")}}, client.KindCapability)
+		e = s.refused(t.Context(), subagent.Request{Dir: s.Dir, Prompt: []acp.ContentBlock{acp.TextBlock("x"), acp.AudioBlock("aGk=", "audio/wav")}}, client.KindCapability)
 		check.Has(t, e.Message, "block 1", "audio")
 
 		// No prompt at all, and one that says nothing.
 		s = play(t, "", nil)
 		for _, prompt := range [][]acp.ContentBlock{nil, {}, subagent.Text(""), {acp.TextBlock(""), acp.TextBlock("")}, {acp.TextBlock("x"), {}}} {
-			s.refused(t.Context(), subagent.Request{Dir: s.dir, Prompt: prompt}, client.KindConfig)
+			s.refused(t.Context(), subagent.Request{Dir: s.Dir, Prompt: prompt}, client.KindConfig)
 		}
-		s.notSpawned()
+		s.NotStarted()
 	})
 }
 
@@ -112,16 +112,16 @@ func parityStart(t *testing.T) {
 		t.Parallel()
 		s := play(t, `write where "$pwd $env.PWD"`, nil)
 		link := filepath.Join(t.TempDir(), "link")
-		if err := os.Symlink(s.dir, link); err != nil {
+		if err := os.Symlink(s.Dir, link); err != nil {
 			t.Fatal(err)
 		}
-		for _, parent := range []string{s.dir, link} {
-			os.Remove(s.log)
+		for _, parent := range []string{s.Dir, link} {
+			os.Remove(s.Wire)
 			res := s.do(subagent.Request{ParentDir: parent, Prompt: subagent.Text("go")})
 			ended(t, res, stopreason.Completed, "")
-			check.Equal(t, "of the process", s.file("where"), s.dir+" "+s.dir)
-			check.Equal(t, "of the session", compact(t, s.params("session/new")), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, s.dir))
-			check.Equal(t, "of the result", res.Dir, s.dir)
+			check.Equal(t, "of the process", s.File("where"), s.Dir+" "+s.Dir)
+			check.Equal(t, "of the session", compact(t, s.Params("session/new")), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, s.Dir))
+			check.Equal(t, "of the result", res.Dir, s.Dir)
 		}
 	})
 
@@ -131,10 +131,10 @@ func parityStart(t *testing.T) {
 		e := s.refused(t.Context(), subagent.Request{Prompt: subagent.Text("go")}, client.KindConfig)
 		check.Equal(t, "step", e.Step, client.StepConfig)
 		check.Has(t, e.Message, "no directory")
-		s.notSpawned()
+		s.NotStarted()
 		// The proof that the sentinel would be there.
 		s.run("go")
-		check.Equal(t, "a process was started", s.exists(s.log), true)
+		check.Equal(t, "a process was started", s.Exists(s.Wire), true)
 	})
 
 	t.Run("A11 a configured directory wins", func(t *testing.T) {
@@ -142,13 +142,13 @@ func parityStart(t *testing.T) {
 		s := play(t, "", nil)
 		override := canonical(t, t.TempDir())
 		s.configured(t, override, `on session/prompt; text "$pwd $cwd"`)
-		res := s.do(subagent.Request{Dir: s.dir, ParentDir: t.TempDir(), Prompt: subagent.Text("go")})
+		res := s.do(subagent.Request{Dir: s.Dir, ParentDir: t.TempDir(), Prompt: subagent.Text("go")})
 		check.Equal(t, "of process and session", res.Output, override+" "+override)
 		check.Equal(t, "of the result", res.Dir, override)
 		// Without one the request's own wins over the parent's.
 		s = play(t, `on session/prompt; text "$pwd $cwd"`, nil)
-		res = s.do(subagent.Request{Dir: s.dir, ParentDir: t.TempDir(), Prompt: subagent.Text("go")})
-		check.Equal(t, "of process and session", res.Output, s.dir+" "+s.dir)
+		res = s.do(subagent.Request{Dir: s.Dir, ParentDir: t.TempDir(), Prompt: subagent.Text("go")})
+		check.Equal(t, "of process and session", res.Output, s.Dir+" "+s.Dir)
 	})
 
 	t.Run("A12 a relative configured directory", func(t *testing.T) {
@@ -176,7 +176,7 @@ func parityStart(t *testing.T) {
 		check.Equal(t, "where it ran", res.Output, dir)
 		check.Equal(t, "announced", announced, dir)
 		check.Equal(t, "in the result", res.Dir, dir)
-		check.Equal(t, "on the wire", compact(t, s.params("session/new")), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, dir))
+		check.Equal(t, "on the wire", compact(t, s.Params("session/new")), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, dir))
 	})
 
 	t.Run("A13 an empty configured directory", func(t *testing.T) {
@@ -235,7 +235,7 @@ func parityStart(t *testing.T) {
 			_, err := subagent.NewACP("a", client.Command{Path: "agent", Dir: dir}, nil)
 			check.Has(t, asError(t, err, client.KindConfig).Message, dir)
 		}
-		s.notSpawned()
+		s.NotStarted()
 	})
 
 	t.Run("A15 a relative or vanished parent directory", func(t *testing.T) {
@@ -252,7 +252,7 @@ func parityStart(t *testing.T) {
 			e := s.refused(t.Context(), subagent.Request{ParentDir: parent, Prompt: subagent.Text("go")}, client.KindConfig)
 			check.Has(t, e.Message, fmt.Sprintf("%q", parent))
 		}
-		s.notSpawned()
+		s.NotStarted()
 	})
 
 	t.Run("A19 a context that is done", func(t *testing.T) {
@@ -271,7 +271,7 @@ func parityStart(t *testing.T) {
 				t.Errorf("%s: %v does not wrap the cause", name, e)
 			}
 		}
-		s.notSpawned()
+		s.NotStarted()
 	})
 
 	t.Run("A27 waits outside the usable range", func(t *testing.T) {
@@ -319,7 +319,7 @@ func parityStart(t *testing.T) {
 				check.Has(t, e.Message, string(tt.step), tt.timeout.String())
 				check.Equal(t, "retryable", e.Retryable, true)
 				if tt.step == client.StepNewSession {
-					reaped(t, s.pid("asked.pid"))
+					s.Reaped("asked.pid")
 					if strings.Contains(s.methods(), "session/prompt") {
 						t.Errorf("a prompt was sent: %s", s.methods())
 					}
@@ -336,7 +336,7 @@ func parityStart(t *testing.T) {
 			check.Equal(t, "step", e.Step, client.StepInitialize)
 			check.Has(t, e.Message, "version "+version+",", "speaks 1")
 			check.Equal(t, "methods", s.methods(), "initialize")
-			reaped(t, s.pid("pid"))
+			s.Reaped("pid")
 		}
 	})
 
@@ -371,7 +371,7 @@ func parityStart(t *testing.T) {
 		check.Equal(t, "capability", e.Capability, subagent.CapabilityModel)
 		check.Equal(t, "provider", e.Provider, "scripted")
 		check.Has(t, e.Error(), "model", "scripted")
-		s.notSpawned()
+		s.NotStarted()
 	})
 
 	t.Run("B3 directory and MCP servers", func(t *testing.T) {
@@ -379,7 +379,7 @@ func parityStart(t *testing.T) {
 		s := play(t, "", nil)
 		e := s.refused(t.Context(), subagent.Request{Dir: "a/b", Prompt: subagent.Text("go")}, client.KindConfig)
 		check.Has(t, e.Message, `"a/b"`, "absolute")
-		s.notSpawned()
+		s.NotStarted()
 
 		// What an agent does not take of session/new it says itself, and so does the
 		// error. We send an empty list.
@@ -389,7 +389,7 @@ func parityStart(t *testing.T) {
 		check.Equal(t, "code", *e.Code, -32602)
 		check.Equal(t, "data", string(e.Data), `{"field":"mcpServers"}`)
 		check.Has(t, e.Message, "mcpServers: not supported")
-		check.Equal(t, "params", compact(t, s.params("session/new")), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, s.dir))
+		check.Equal(t, "params", compact(t, s.Params("session/new")), fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, s.Dir))
 	})
 
 	t.Run("C1 the handshake", func(t *testing.T) {
@@ -401,7 +401,7 @@ func parityStart(t *testing.T) {
 		check.Equal(t, "protocol", *res.ProtocolVersion, 1)
 		check.Equal(t, "agent", *res.Agent.Name+" "+*res.Agent.Version, "scripted-agent 1")
 		check.Equal(t, "methods", s.methods(), "initialize session/new session/prompt")
-		check.Has(t, s.params("session/prompt"), `"sessionId":"s-42"`)
+		check.Has(t, s.Params("session/prompt"), `"sessionId":"s-42"`)
 	})
 
 	t.Run("C2 the prompt's text comes back", func(t *testing.T) {
@@ -421,7 +421,7 @@ func parityStart(t *testing.T) {
 // configured makes the scene's provider one whose directory is configured.
 func (s *scene) configured(t testing.TB, dir, src string) {
 	t.Helper()
-	cmd := command(t, s.recording(src))
+	cmd := command(t, s.Recording(src))
 	cmd.Dir = dir
 	s.provider = provider(t, cmd, nil)
 }

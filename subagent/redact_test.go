@@ -7,6 +7,7 @@ import (
 
 	"github.com/errand-acp/errand/envscrub"
 	"github.com/errand-acp/errand/internal/check"
+	"github.com/errand-acp/errand/internal/traces"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
@@ -83,10 +84,10 @@ on session/prompt
 `, &subagent.ACPOptions{Permission: permission.Allow()})
 	run := s.start(t.Context())
 	outcome(t, run)
-	until(s, "the answer", func() bool { return s.exists("kept") || s.exists("removed") })
+	traces.Until(s, "the answer", func() bool { return s.Exists("kept") || s.Exists("removed") })
 	res := closed(t, run)
 	ended(t, res, stopreason.Completed, "")
-	if s.exists("removed") {
+	if s.Exists("removed") {
 		t.Error("the agent was allowed to go on after its turn")
 	}
 	if len(res.Permissions) != 1 || res.Permissions[0].Decision != permission.Cancelled || res.Permissions[0].ToolCallID != "c9" {
@@ -102,7 +103,7 @@ func TestUnscrubbedEnvironment(t *testing.T) {
 	t.Setenv("ERRAND_TEST_TOKEN", secret)
 	cmd := command(t, `on session/prompt; text "$env.ERRAND_TEST_TOKEN"`)
 	cmd.Inherit.Mode = envscrub.None
-	s := &scene{TB: t, dir: canonical(t, t.TempDir()), provider: provider(t, cmd, nil)}
+	s := &scene{Traces: traces.New(t), provider: provider(t, cmd, nil)}
 	res := s.run("go")
 	check.Equal(t, "output", res.Output, secret)
 	warnings := strings.Join(res.Warnings, "\n")

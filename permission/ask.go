@@ -14,7 +14,7 @@ type Question struct {
 	// ID is this question's alone; an answer has to name it.
 	ID string `json:"id"`
 	// Request is the agent's request, and Facts what it is about.
-	Request Request `json:"-"`
+	Request Request `json:"request"`
 	Facts   Facts   `json:"facts"`
 	// Expires is when an answer no longer counts.
 	Expires time.Time `json:"expires"`

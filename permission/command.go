@@ -12,52 +12,75 @@ import (
 // editorVerbs are what one family of file tools has under "command" beside a path.
 var editorVerbs = []string{"view", "create", "str_replace", "insert", "undo_edit"}
 
-// runs takes the commands that m is about and returns the keys it has dealt with.
-func (x *extractor) runs(m map[string]any, cwd []string) map[string]bool {
-	used := map[string]bool{}
-	dir, env := x.facts.Dir, environment(m)
-	if len(cwd) > 0 {
-		dir = cwd[len(cwd)-1]
-	}
-	args, argsKey := arguments(m)
-	shell := usesShell(m)
-	add := func(c Command) {
-		if shell && !c.Shell {
-			c = Command{Shell: true, Line: c.text()}
+// scope is what an object says of the commands in it, and in the objects it holds.
+type scope struct {
+	cwd   []string // what the directory may be; none means the session's
+	env   []string
+	shell bool
+}
+
+func (x *extractor) scope(m map[string]any, outer scope) scope {
+	in := scope{cwd: outer.cwd, env: slices.Concat(outer.env, environment(m)), shell: outer.shell || usesShell(m)}
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		if dir, ok := m[k].(string); ok && keyNamed(k, cwdKeys) {
+			for _, p := range x.facts.at.paths(dir, x.facts.Dir, k) {
+				in.cwd = append(slices.Clip(in.cwd), p.Abs) // "" makes what is relative to it odd
+			}
 		}
-		c.Dir, c.Env = dir, append(slices.Clone(env), c.Env...)
+	}
+	return in
+}
+
+// runs takes the commands that m is about and returns the keys it has dealt with.
+func (x *extractor) runs(m map[string]any, in scope) map[string]bool {
+	used := map[string]bool{}
+	dir := x.facts.Dir
+	if len(in.cwd) > 0 {
+		dir = in.cwd[len(in.cwd)-1]
+	}
+	args, argsKeys := arguments(m)
+	add := func(c Command, keys ...string) {
+		if in.shell && !c.Shell {
+			c = Command{Shell: true, Line: c.text(), Env: c.Env}
+		}
+		c.Dir, c.Env = dir, slices.Concat(in.env, c.Env)
 		x.command(x.lookedUp(c))
+		for _, key := range keys {
+			used[key] = true
+		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(m)) {
-		isProgram := keyNamed(key, programKeys)
 		switch v := m[key].(type) {
 		case string:
 			switch {
 			case strings.TrimSpace(v) == "":
-			case keyNamed(key, commandKeys) && !x.editorVerb(m, v), isProgram && argsKey != "":
-				add(withArgs(v, args))
-				used[key], used[argsKey] = true, true
+			case isCommandKey(key) && !x.editorVerb(m, v), keyNamed(key, programKeys):
+				add(withArgs(v, args), append(argsKeys, key)...)
 			case keyNamed(key, linesKeys):
-				add(splitLine(v))
-				used[key] = true
+				add(splitLine(v), key)
 			case keyNamed(key, codeKeys) && (x.told == acp.ToolKindExecute || !hasPathKey(m)):
-				add(Command{Shell: true, Line: v})
-				used[key] = true
+				add(Command{Shell: true, Line: v}, key)
 			}
 		case []any:
-			switch list, ok := stringList(v); {
-			case !ok || len(list) == 0:
-			case keyNamed(key, linesKeys):
-				for _, line := range list {
-					add(splitLine(line))
+			list, ok := stringList(v)
+			switch {
+			case len(v) == 0 || !isCommandKey(key) && !keyNamed(key, linesKeys):
+			case ok && isCommandKey(key):
+				add(withMore(list, args), append(argsKeys, key)...)
+			default:
+				for _, e := range v { // a line, a list of words, or an object that is walked later
+					if line, ok := e.(string); ok {
+						add(splitLine(line))
+					} else if words, ok := e.([]any); ok {
+						argv, plain := stringList(words)
+						add(Command{Argv: argv, Shell: !plain, Line: unlessPlain(plain, words)})
+					}
 				}
-				used[key] = true
-			case keyNamed(key, commandKeys) && key != argsKey, isProgram:
-				more, _ := args.([]string)
-				add(Command{Argv: append(list, more...)})
-				used[key], used[argsKey] = true, true
 			}
 		}
+	}
+	if argv, ok := args.([]string); ok && len(used) == 0 && len(argv) > 0 && slices.ContainsFunc(argsKeys, func(k string) bool { return keyNamed(k, []string{"argv"}) }) {
+		add(Command{Argv: argv}, argsKeys...)
 	}
 	return used
 }
@@ -91,35 +114,55 @@ func hasPathKey(m map[string]any) bool {
 	return false
 }
 
-// arguments returns the arguments beside a command, a []string or a string, and their
-// key; an object under such a name is not what a program gets.
-func arguments(m map[string]any) (args any, key string) {
+// arguments returns the arguments beside a command and their keys: a []string, or a
+// string for a shell to read. An object under such a name is not what a program gets.
+func arguments(m map[string]any) (args any, keys []string) {
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		if !keyNamed(k, argsKeys) {
 			continue
 		}
+		var here any
 		switch v := m[k].(type) {
 		case string:
-			return v, k
+			here = v
 		case []any:
-			if list, ok := stringList(v); ok {
-				return list, k
+			list, ok := stringList(v)
+			if here = list; !ok {
+				here = "; " + jsonText(v) // no list of words: whatever it is, not plain
 			}
+		default:
+			continue
 		}
+		if keys = append(keys, k); len(keys) > 1 {
+			here = "; " + jsonText(m) // nobody can say which of them the program gets
+		}
+		args = here
 	}
-	return nil, ""
+	return args, keys
 }
 
+// stringList returns the words of a list, and false where it holds anything that is
+// none.
 func stringList(v []any) ([]string, bool) {
 	list := make([]string, 0, len(v))
 	for _, e := range v {
-		s, ok := e.(string)
-		if !ok {
+		switch e := e.(type) {
+		case string:
+			list = append(list, e)
+		case json.Number, bool:
+			list = append(list, jsonText(e))
+		default:
 			return nil, false
 		}
-		list = append(list, s)
 	}
 	return list, true
+}
+
+func unlessPlain(plain bool, v any) string {
+	if plain {
+		return ""
+	}
+	return jsonText(v)
 }
 
 // withArgs is the command of a program's name with arguments beside it. A name that a
@@ -130,7 +173,7 @@ func withArgs(name string, args any) Command {
 		return splitLine(name + " " + args)
 	case []string:
 		if len(args) == 0 {
-			return splitLine(name)
+			break
 		}
 		if c := splitLine(name); len(c.Argv) != 1 || c.Argv[0] != name {
 			return Command{Shell: true, Line: name + " " + strings.Join(args, " ")}
@@ -138,6 +181,16 @@ func withArgs(name string, args any) Command {
 		return Command{Argv: append([]string{name}, args...)}
 	}
 	return splitLine(name)
+}
+
+func withMore(argv []string, args any) Command {
+	switch args := args.(type) {
+	case string:
+		return Command{Shell: true, Line: strings.Join(argv, " ") + " " + args}
+	case []string:
+		return Command{Argv: slices.Concat(argv, args)}
+	}
+	return Command{Argv: argv}
 }
 
 // environment returns what m sets for a command: {"NAME": "value"}, ["NAME=value"] or

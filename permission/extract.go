@@ -42,6 +42,8 @@ type extractor struct {
 	facts *Facts
 	told  acp.ToolKind // the kind the agent gave; empty for none
 	found int
+
+	written bool // there is a text to write
 }
 
 func (x *extractor) incomplete(yes bool) { x.facts.Incomplete = x.facts.Incomplete || yes }
@@ -77,6 +79,8 @@ func (x *extractor) command(c Command) {
 		c.Env = []string{}
 	}
 	f.Commands = append(f.Commands, c)
+	x.found += len(c.words())
+	x.incomplete(x.found > maxFindings)
 	for _, h := range c.hosts() {
 		x.host(h)
 	}
@@ -136,63 +140,55 @@ func (x *extractor) rawInput(v any) {
 		x.command(x.line(line, nil, x.facts.Dir))
 		return
 	}
-	x.value("rawInput", v, nil, 0)
+	x.value("rawInput", v, scope{}, 0)
+	if x.written && len(x.facts.Paths) > 0 {
+		x.facts.kind(acp.ToolKindEdit)
+	}
 }
 
-// value takes a value that has key in an object of which cwd is the directory.
-func (x *extractor) value(key string, v any, cwd []string, depth int) {
+// value takes a value that has key in an object of that scope.
+func (x *extractor) value(key string, v any, in scope, depth int) {
 	if depth > maxDepth {
 		x.incomplete(true)
 		return
 	}
 	switch v := v.(type) {
 	case string:
-		x.text(key, v, cwd, depth)
+		x.text(key, v, in, depth)
 	case []any:
 		for _, e := range v {
-			x.value(key, e, cwd, depth+1)
+			x.value(key, e, in, depth+1)
 		}
 	case map[string]any:
-		x.object(key, v, cwd, depth)
+		x.object(key, v, in, depth)
 	}
 }
 
-func (x *extractor) object(key string, m map[string]any, cwd []string, depth int) {
-	for k, v := range m {
-		if dir, ok := v.(string); ok && keyNamed(k, cwdKeys) {
-			for _, p := range x.facts.at.paths(dir, x.facts.Dir, k) {
-				cwd = append(slices.Clip(cwd), p.Abs) // "" makes what is relative to it odd
-			}
-		}
-	}
-	used := x.runs(m, cwd)
-	hasPath, hasContent := false, false
+func (x *extractor) object(key string, m map[string]any, in scope, depth int) {
+	in = x.scope(m, in)
+	used := x.runs(m, in)
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		if used[k] {
 			continue
 		}
-		_, isText := m[k].(string)
-		hasPath = hasPath || isPathKey(k)
-		hasContent = hasContent || isText && keyNamed(k, writtenKeys)
-		if name, ok := m[k].(string); ok && keyNamed(k, toolKeys) {
-			x.tool(name)
+		if text, ok := m[k].(string); ok {
+			x.written = x.written || keyNamed(k, writtenKeys)
+			if keyNamed(k, toolKeys) {
+				x.tool(text)
+			}
 		}
 		if strings.ContainsAny(k, `/\`) || keyNamed(key, changesKeys) && strings.Contains(k, ".") {
-			x.path(k, key, cwd...)
-			_, hasPath = m[k], true
+			x.path(k, key, in.cwd...)
 		}
-		x.value(k, m[k], cwd, depth+1)
-	}
-	if hasPath && hasContent {
-		x.facts.kind(acp.ToolKindEdit)
+		x.value(k, m[k], in, depth+1)
 	}
 }
 
 // text takes a string. What is under a key for paths is one; what is under a key for
 // content is none, unless it is a patch; of the rest, what looks like one.
-func (x *extractor) text(key, s string, cwd []string, depth int) {
+func (x *extractor) text(key, s string, in scope, depth int) {
 	for _, path := range patched(s) {
-		x.path(path, key, cwd...)
+		x.path(path, key, in.cwd...)
 		x.facts.kind(acp.ToolKindEdit)
 	}
 	isPath := isPathKey(key)
@@ -201,17 +197,20 @@ func (x *extractor) text(key, s string, cwd []string, depth int) {
 	}
 	if looksJSON(s) {
 		if v, ok := decodeJSON([]byte(s)); ok {
-			x.value(key, v, cwd, depth+1)
+			x.value(key, v, in, depth+1)
 			return
 		}
+		x.incomplete(keyNamed(key, inputKeys)) // somebody else may read it more kindly
 	}
-	if h, ok := urlHost(s); ok {
-		x.host(h)
+	if hosts := urlHosts(s, hostWords[lastWord(key)]); len(hosts) > 0 {
+		for _, h := range hosts {
+			x.host(h)
+		}
 		x.facts.kind(acp.ToolKindFetch)
 		return
 	}
 	if isPath || looksPath(s) {
-		x.path(s, key, cwd...)
+		x.path(s, key, in.cwd...)
 	}
 }
 

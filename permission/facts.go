@@ -46,7 +46,8 @@ type Facts struct {
 	// input cannot be written as JSON.
 	Digest string `json:"digest"`
 
-	at *place
+	at    *place
+	every []Path // what everyPath has found
 }
 
 // Path is a path that a call names.
@@ -175,6 +176,11 @@ func (f *Facts) risks() []string {
 			add("interpreter or launcher: " + c.Argv[0])
 		}
 	}
+	for _, h := range f.Hosts {
+		if h.Name == "" {
+			add("odd URL: " + h.Told)
+		}
+	}
 	for _, p := range f.everyPath() {
 		switch {
 		case p.Odd != "":
@@ -196,11 +202,13 @@ func (f *Facts) risks() []string {
 
 // everyPath returns the paths, and the arguments of commands that may be some.
 func (f *Facts) everyPath() []Path {
-	paths := slices.Clone(f.Paths)
-	for _, c := range f.Commands {
-		for _, word := range c.words() {
-			paths = append(paths, f.at.argument(word, c.Dir)...)
+	if f.every == nil {
+		f.every = slices.Clone(f.Paths)
+		for _, c := range f.Commands {
+			for _, word := range c.words() {
+				f.every = append(f.every, f.at.argument(word, c.Dir)...)
+			}
 		}
 	}
-	return paths
+	return f.every
 }

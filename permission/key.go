@@ -9,9 +9,10 @@ import (
 // The names that agents have for the parameters of their tools, as the letters and
 // digits of them in lower case.
 var (
-	commandKeys = []string{"command", "cmd", "commandline", "cmdline", "shellcommand", "bashcommand", "bash", "exec", "run", "argv"}
-	linesKeys   = []string{"commands", "cmds", "steps"}
-	programKeys = []string{"program", "executable", "binary", "exe"}
+	lineKeys    = []string{"commandline", "cmdline", "shellline", "shellcommand", "bashcommand", "bashline"}
+	linesKeys   = []string{"commands", "cmds"}
+	programKeys = []string{"program", "executable", "exe"}
+	inputKeys   = []string{"input", "rawinput", "arguments", "args", "params", "parameters"}
 	argsKeys    = []string{"args", "arguments", "argv", "argumentlist", "commandargs"}
 	codeKeys    = []string{"script", "code"}
 	cwdKeys     = []string{"cwd", "workdir", "workingdir", "workingdirectory", "currentdirectory", "directory", "basedir"}
@@ -41,6 +42,8 @@ var (
 	pathWords = words(`path paths pathname pathnames filepath filepaths filename filenames file files dir dirs
 		directory directories folder folders cwd workdir workingdir workingdirectory currentdirectory basedir uri uris root roots destination dest
 		dst src target targets notebook location locations symlink outfile infile from to`)
+	commandWords = words("command cmd bash exec")
+	hostWords    = words("url urls href endpoint host hosts hostname domain domains")
 	contentWords = words(`content contents text texts string str body message messages prompt description title
 		pattern patterns regex query queries thought thoughts explanation reason patch diff todo todos summary
 		question answer replacement comment`)
@@ -52,6 +55,10 @@ func words(s string) map[string]bool {
 		set[w] = true
 	}
 	return set
+}
+
+func isCommandKey(key string) bool {
+	return commandWords[lastWord(key)] || keyNamed(key, lineKeys)
 }
 
 func isPathKey(key string) bool    { return pathWords[lastWord(key)] }

@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	scheme = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>|]*`)
+	scheme = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*:[/\\]{2}[^\s"'<>|]*`)
 	// user@host:path, host.example:path as git, scp and rsync have it.
 	remote   = regexp.MustCompile(`^(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+|\d+(?:\.\d+){3}):[^/\\]?`)
 	bareHost = regexp.MustCompile(`^(?:[^@/]+@)?\[?([\w-]+(?:\.[\w-]+)+|localhost|[0-9A-Fa-f:]*:[0-9A-Fa-f:]+)\]?(?::\d+)?(?:[/?#].*)?$`)
@@ -17,15 +17,22 @@ var (
 // callers are programs whose plain arguments are hosts.
 var callers = words("curl wget http https xh nc ncat netcat telnet ssh scp sftp rsync ftp ping dig nslookup host whois mosh socat openssl")
 
-// urlHost returns the host of a string that is a URL, but of no file.
-func urlHost(s string) (Host, bool) {
-	s = strings.TrimSpace(s)
-	at := scheme.FindStringIndex(s)
-	if at == nil || at[0] != 0 {
-		return Host{}, false
+// urlHosts returns the hosts of the URLs in s, but for those of files. Where s is under
+// a key for hosts it is one if it has no scheme, too.
+func urlHosts(s string, isHost bool) []Host {
+	var out []Host
+	for _, u := range scheme.FindAllString(s, maxFindings) {
+		if !isFile(u) {
+			out = append(out, Host{Name: hostOf(u), Told: u})
+		}
 	}
-	return Host{Name: hostOf(s), Told: s}, true
+	if trimmed := strings.TrimSpace(s); len(out) == 0 && isHost && trimmed != "" && !isFile(trimmed) {
+		out = append(out, Host{Name: hostOf("//" + trimmed), Told: s})
+	}
+	return out
 }
+
+func isFile(u string) bool { return len(u) >= 5 && strings.EqualFold(u[:5], "file:") }
 
 // hostOf returns the host that every reader of the URL would call; empty where they
 // may differ, as about a backslash.
@@ -52,7 +59,7 @@ func (c Command) hosts() []Host {
 	for _, word := range c.words() {
 		found := scheme.FindAllString(word, -1)
 		for _, u := range found {
-			if !strings.HasPrefix(strings.ToLower(u), "file:") {
+			if !isFile(u) {
 				add(hostOf(u), u)
 			}
 		}

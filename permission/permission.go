@@ -10,34 +10,34 @@ import (
 type Request struct {
 	// SessionID is the session the request names. It need not be one of ours: an
 	// agent's own child session asks under its own id.
-	SessionID string
+	SessionID string `json:"sessionId"`
 	// RunID is the run the request belongs to; empty where the caller has no runs.
-	RunID string
+	RunID string `json:"runId"`
 	// Method is the ACP method that leads to the question: empty or
 	// session/request_permission where the agent asks, and fs/write_text_file,
 	// fs/read_text_file or terminal/create where it wants us to act and need not have
 	// asked.
-	Method string
+	Method string `json:"method"`
 	// Dir is the absolute directory of the session, against which relative paths
 	// in the tool call are meant; empty where the session is not ours.
-	Dir string
+	Dir string `json:"dir"`
 	// Home is the absolute home directory, for paths that begin with ~; empty where
 	// it is not known, and such paths are not understood then.
-	Home string
+	Home string `json:"home"`
 	// Resolve returns path, which is absolute and may hold "..", with its symbolic
 	// links resolved as far as it exists. It is how the package sees the file system;
 	// nil means that paths are compared as they are written. An error means that
 	// nobody can say which file is meant, and no rule allows it.
-	Resolve func(path string) (string, error)
+	Resolve func(path string) (string, error) `json:"-"`
 	// LookPath returns the file that would run under a program's name. It binds a
 	// grant to the program itself; nil binds it to the name.
-	LookPath func(name string) (string, error)
+	LookPath func(name string) (string, error) `json:"-"`
 	// ToolCall is the call the agent wants to make. It need not have been
 	// announced by an update before; every field but the id may be missing.
-	ToolCall acp.ToolCallUpdate
+	ToolCall acp.ToolCallUpdate `json:"toolCall"`
 	// Options are what the agent offers, in its order. They may be empty, of kinds
 	// we do not know, or contradict each other.
-	Options []acp.PermissionOption
+	Options []acp.PermissionOption `json:"options"`
 
 	facts *Facts // of this very request, where Decide has drawn them already
 	once  bool   // Rules: a standing option will not be accepted

@@ -129,13 +129,16 @@ func (p *place) one(told, reading, base, key, odd string) Path {
 	return path
 }
 
+// maxPath is longer than any path that a system takes.
+const maxPath = 1 << 15
+
 const oddNUL = "a NUL character"
 
 // argument returns the paths that an argument of a command may name: all of it, the
 // value of a flag, a part of host:path or @file. Most are none; it is for those who
 // must not miss one.
 func (p *place) argument(arg, base string) []Path {
-	if arg == "" || strings.Contains(arg, "://") && !strings.HasPrefix(arg, "file:") {
+	if arg == "" || len(arg) > maxPath || strings.Contains(arg, "://") && !isFile(arg) {
 		return nil
 	}
 	pieces := []string{}
@@ -149,7 +152,7 @@ func (p *place) argument(arg, base string) []Path {
 	} else if i := strings.IndexAny(arg, "/.~"); i > 0 && !strings.HasPrefix(arg, "--") {
 		add(arg[i:]) // -I../x
 	}
-	if !strings.HasPrefix(arg, "file:") {
+	if !isFile(arg) {
 		parts := strings.FieldsFunc(arg, func(r rune) bool { return strings.ContainsRune("=:,@;", r) })
 		for i, part := range parts {
 			if i > 0 || !strings.HasPrefix(part, "-") {
@@ -179,7 +182,7 @@ func within(path, dir string) bool {
 
 // fileURI returns the path that a file URI names.
 func fileURI(s string) (string, bool) {
-	if len(s) < 5 || !strings.EqualFold(s[:5], "file:") {
+	if !isFile(s) {
 		return "", false
 	}
 	rest := s[5:]

@@ -61,11 +61,14 @@ var smuggled = map[string][]string{
 	"gcc":     {"-wrapper", "-B", "-specs", "-fplugin"},
 	"pytest":  {"-c", "-p", "--rootdir", "--confcutdir", "--pyargs", "-o", "--override-ini"},
 	"eslint":  {"-c", "-f", "--config", "--format", "--rulesdir", "--plugin", "--resolve-plugins-relative-to", "--parser"},
-	"ls":      {"--hyperlink"},
 }
 
 // bundles are programs that take their first argument for flags without a dash.
 var bundles = words("tar ar")
+
+// spelled are programs whose flags of more than a letter have one dash, so that short
+// ones are not bundled.
+var spelled = words("go gofmt find gcc")
 
 // programName returns what a program is known as: without its directory, an .exe and a
 // version.
@@ -100,37 +103,34 @@ func smuggles(argv []string, i int) bool {
 			name = withoutVersion(name)
 			flags, ok = smuggled[name]
 		}
-		if ok && slices.ContainsFunc(flags, func(flag string) bool { return means(argv[i], flag, bundles[name] && i == at+1) }) {
+		if ok && slices.ContainsFunc(flags, func(flag string) bool {
+			if spelled[name] {
+				word, _, _ := strings.Cut(argv[i], "=")
+				return word == flag || strings.HasPrefix(flag, "-") && word == "-"+flag
+			}
+			return means(argv[i], flag, bundles[name] && i == at+1)
+		}) {
 			return true
 		}
 	}
 	return false
 }
 
-// means reports whether arg may be flag: as it stands, with one dash or two, with a
-// value, abbreviated as getopt allows it, or in a bundle of short ones.
+// means reports whether arg may be flag: as it stands, with a value, abbreviated as
+// getopt allows it, or in a bundle of short ones.
 func means(arg, flag string, bundled bool) bool {
 	name, _, _ := strings.Cut(arg, "=")
-	if name == flag {
+	switch {
+	case name == flag:
 		return true
-	}
-	if !strings.HasPrefix(flag, "-") {
+	case strings.HasPrefix(flag, "--"):
+		return len(name) > 2 && strings.HasPrefix(flag, name)
+	case len(flag) != 2 || flag[0] != '-' || strings.HasPrefix(arg, "--") || !strings.HasPrefix(arg, "-") && !bundled:
 		return false
 	}
-	bare := strings.TrimLeft(flag, "-")
-	if len(bare) == 1 {
-		if strings.HasPrefix(arg, "--") || !strings.HasPrefix(arg, "-") && !bundled {
-			return name == "--"+bare
-		}
-		letters := strings.TrimPrefix(arg, "-")
-		end := strings.IndexFunc(letters, func(r rune) bool { return !unicode.IsLetter(r) })
-		if end >= 0 {
-			letters = letters[:end]
-		}
-		return strings.Contains(letters, bare)
+	letters := strings.TrimPrefix(arg, "-")
+	if end := strings.IndexFunc(letters, func(r rune) bool { return !unicode.IsLetter(r) }); end >= 0 {
+		letters = letters[:end]
 	}
-	if strings.HasPrefix(flag, "--") {
-		return len(name) > 2 && strings.HasPrefix(name, "--") && strings.HasPrefix(flag, name)
-	}
-	return strings.TrimLeft(name, "-") == bare && strings.HasPrefix(name, "-")
+	return strings.Contains(letters, flag[1:])
 }

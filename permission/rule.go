@@ -2,6 +2,7 @@ package permission
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -79,12 +80,23 @@ func (f *Facts) pathsCovered(r *Rule, named bool) bool {
 	if r.Paths != nil && len(f.Paths) == 0 && len(f.Commands) == 0 {
 		return false
 	}
-	return all(f.Paths, func(p Path) bool {
-		if r.Paths == nil && keyNamed(p.Key, cwdKeys) && !f.at.inside(p) {
-			return false // another directory is another thing to do
-		}
-		return f.pathCovered(r, p, named)
-	})
+	return all(f.Paths, func(p Path) bool { return r.reaches(f, p) && f.pathCovered(r, p, named) })
+}
+
+// fileKinds are the kinds of calls that are about files.
+var fileKinds = []acp.ToolKind{acp.ToolKindRead, acp.ToolKindEdit, acp.ToolKindDelete, acp.ToolKindMove, acp.ToolKindSearch}
+
+// reaches reports whether a rule that names no paths may be about this one: any, if it
+// is about files, but a rule for commands or tools stays in the session's directory,
+// and one for something else has no business with files.
+func (r *Rule) reaches(f *Facts, p Path) bool {
+	switch {
+	case r.Paths != nil || slices.ContainsFunc(r.Kinds, func(k acp.ToolKind) bool { return slices.Contains(fileKinds, k) }):
+		return true
+	case r.Kinds == nil || r.Commands != nil || r.Shell:
+		return f.at.inside(p)
+	}
+	return false
 }
 
 func (f *Facts) pathCovered(r *Rule, p Path, named bool) bool {
@@ -122,6 +134,9 @@ func (f *Facts) commandsCovered(r *Rule, named bool) bool {
 // argvCovered matches word by word. What a wildcard stands for has to be harmless; what
 // the rule spells out is its author's wish.
 func (f *Facts) argvCovered(r *Rule, pattern []string, c Command, named bool) bool {
+	if strings.ContainsAny(c.Argv[0], `/\`) && !filepath.IsAbs(c.Argv[0]) && c.Dir != f.Dir {
+		return false // ./x of another directory is another program
+	}
 	argv := slices.Concat(c.Env, c.Argv)
 	program := len(c.Env)
 	free := func(i int) bool {
@@ -172,7 +187,9 @@ func (f *Facts) touched(r *Rule) bool {
 	folded := func(list []string, s string) bool {
 		return slices.ContainsFunc(list, func(p string) bool { return glob(fold(p), fold(s)) })
 	}
-	return (r.Kinds == nil || slices.ContainsFunc(f.Kinds, func(k acp.ToolKind) bool { return slices.Contains(r.Kinds, k) })) &&
+	return (r.Kinds == nil || slices.ContainsFunc(f.Kinds, func(k acp.ToolKind) bool {
+		return slices.ContainsFunc(r.Kinds, func(of acp.ToolKind) bool { return strings.EqualFold(string(of), string(k)) })
+	})) &&
 		(r.Tools == nil || slices.ContainsFunc(f.Tools, func(t string) bool { return folded(r.Tools, t) })) &&
 		(r.Titles == nil || folded(r.Titles, f.Title)) &&
 		(r.Paths == nil || f.pathTouched(r)) &&

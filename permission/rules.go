@@ -92,6 +92,9 @@ func (r *Rules) guards(f *Facts) (bool, string) {
 	if f.Incomplete {
 		return true, "too large to be looked at whole"
 	}
+	if slices.ContainsFunc(f.Hosts, func(h Host) bool { return h.Name == "" }) {
+		return true, "odd URL"
+	}
 	for _, p := range f.everyPath() {
 		switch {
 		case p.Odd != "":

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/coder/acp-go-sdk"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/errand-acp/errand/permission"
@@ -127,4 +126,7 @@ func TestParseRulesErrors(t *testing.T) {
 	}
 }
 
-var _ = acp.ToolKindRead
+func quote(s string) string {
+	text, _ := json.Marshal(s)
+	return string(text)
+}

@@ -95,15 +95,14 @@ func (c Command) mayRun(pattern []string) bool {
 	if !c.Shell && !runsOthers(c.Argv) {
 		return false
 	}
+	open := append(slices.Clone(pattern), "**")
 	text := c.text()
 	// r'm' and r\m are rm.
 	bare := strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(text)
 	for _, run := range [][]string{c.Argv, looseWords(text), looseWords(bare)} {
 		for i := range run {
-			for end := i + 1; end <= min(len(run), i+maxFindings); end++ {
-				if argvTouched(pattern, run[i:end]) {
-					return true
-				}
+			if argvTouched(open, run[i:]) {
+				return true
 			}
 		}
 	}
@@ -112,7 +111,18 @@ func (c Command) mayRun(pattern []string) bool {
 
 // looseWords are the words of a text, whatever a shell would make of it.
 func looseWords(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n|&;()<>{}`$\"'!", r) })
+	return fields(text, " \t\r\n|&;()<>{}`$\"'!")
+}
+
+// fields splits at separators, as far as a command is looked at.
+func fields(text, separators string) []string {
+	var out []string
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
+		if out = append(out, word); len(out) > maxFindings {
+			break
+		}
+	}
+	return out
 }
 
 // words returns everything in the command that may name a file or a host.
@@ -129,5 +139,5 @@ func (c Command) words() []string {
 
 // shellWordsOf keeps the variables in words: ~ and $HOME say where a path leads.
 func shellWordsOf(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n|&;()<>`\"'", r) })
+	return fields(text, " \t\r\n|&;()<>`\"'")
 }

@@ -20,7 +20,7 @@ type Report struct {
 	// Exit is how the child itself ended; see Rung.
 	Exit Exit
 	// Rung is the last one that was taken before the child itself was gone; empty
-	// if it outlived them all.
+	// if it outlived them all, and is there when the report is made.
 	Rung Rung
 	// GroupRung is the last one that was taken before its whole group was gone;
 	// empty if it outlived them all.
@@ -87,7 +87,9 @@ func (p *Process) end(g Graces) Report {
 	var r Report
 	r.Rung, r.GroupRung = l.climb()
 	r.Leftover = f.sweep(time.Now().Add(g.Kill))
-	r.Exit = p.Exit()
+	if r.Exit = p.Exit(); r.Rung == "" && r.Exit.Signal != "" {
+		r.Rung = RungKill // it went during the sweep
+	}
 
 	p.stdin.Close()
 	p.cut()

@@ -8,8 +8,13 @@ import (
 // record is a test that only notes what it was told.
 type record struct {
 	testing.TB
-	errors []string
+	errors  []string
+	cleanup func()
 }
+
+func (*record) Name() string { return "record" }
+
+func (r *record) Cleanup(f func()) { r.cleanup = f }
 
 func (*record) Helper() {}
 

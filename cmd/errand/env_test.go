@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/errand-acp/errand/internal/check"
 )
 
 func TestEnvFile(t *testing.T) {
@@ -28,6 +31,7 @@ func TestEnvFile(t *testing.T) {
 		{"an equals sign in the value", "A=b=c==\n", []string{"A=b=c=="}, ""},
 		{"single quotes are literal", `A='x\n"$HOME" # '` + " # c\n", []string{`A=x\n"$HOME" # `}, ""},
 		{"double quotes", `A="x\ty\n\"q\" \\ \$HOME \z # "` + "\n", []string{"A=x\ty\n\"q\" \\ $HOME \\z # "}, ""},
+		{"escaped line ends stay, those of the file do not", "A=\"x\\r\\ny\r\nz\"\r\nB='x\r\ny'\r\nC=\"x\\r\r\n\"\r\n", []string{"A=x\r\ny\nz", "B=x\ny", "C=x\r\n"}, ""},
 		{"nothing is expanded", "A=$HOME `id` ${X}\n", []string{"A=$HOME `id` ${X}"}, ""},
 		{"several lines", "A=\"-----BEGIN\nx\r\n-----END\"\nB=2\n", []string{"A=-----BEGIN\nx\n-----END", "B=2"}, ""},
 		{"quotes within a word", `A=it's "so"` + "\n", []string{`A=it's "so"`}, ""},
@@ -68,10 +72,15 @@ func errorText(err error) string {
 	return err.Error()
 }
 
+// Whatever a file says: an error names it, what was read is fit for a process, and is read
+// as the same again when it is written with everything escaped.
 func FuzzEnvFile(f *testing.F) {
 	f.Add("A=1\nexport B='x' # c\nC=\"\\n\"\n")
 	f.Add("=\n\"\n'\\")
+	f.Add("A=\"\\r\\n\\t\\$\\\\\"\r\nB='\r\n'")
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "\n", `\n`, "\r", `\r`, "\t", `\t`)
 	f.Fuzz(func(t *testing.T, text string) {
+		check.Cost(t, len(text))
 		env, err := parseEnvFile("f", text)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "f:") {
@@ -79,10 +88,17 @@ func FuzzEnvFile(f *testing.F) {
 			}
 			return
 		}
+		written := "# again\n"
 		for _, entry := range env {
-			if name, _, ok := strings.Cut(entry, "="); !ok || checkName(name) != nil || strings.ContainsRune(entry, 0) {
+			name, value, ok := strings.Cut(entry, "=")
+			if !ok || checkName(name) != nil || strings.ContainsRune(entry, 0) {
 				t.Errorf("entry %q", entry)
 			}
+			written += "export " + name + `="` + escape.Replace(value) + "\" # its end\n"
+		}
+		again, err := parseEnvFile("f", written)
+		if err != nil || !slices.Equal(env, again) {
+			t.Errorf("%q, written as %q, is read as %q, %v", env, written, again, err)
 		}
 	})
 }

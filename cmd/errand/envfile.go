@@ -11,7 +11,7 @@ import (
 // quoted value may go over several lines. Nothing is expanded. An error names file
 // and line, and never shows a value.
 func parseEnvFile(file, text string) ([]string, error) {
-	p := envFile{rest: strings.TrimPrefix(text, "\ufeff"), line: 1}
+	p := envFile{rest: strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n"), line: 1}
 	var env []string
 	for p.rest != "" {
 		line := p.line
@@ -88,7 +88,7 @@ func (p *envFile) value() (string, error) {
 			if after != "" && after[0] != '#' {
 				return "", fmt.Errorf("there is something after the closing quote")
 			}
-			return strings.ReplaceAll(b.String(), "\r\n", "\n"), nil
+			return b.String(), nil
 		case quote == `"` && len(p.rest) > 1:
 			b.WriteString(unescape(p.take(2)))
 		default:

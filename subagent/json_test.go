@@ -73,6 +73,24 @@ func TestRequestJSON(t *testing.T) {
 	check.Equal(t, "JSON", string(raw), `{"prompt":[{"text":"hello","type":"text"}],"dir":"/work"}`)
 }
 
+// A block that was read is the one that was written, or an error.
+func TestRequestJSONOfUnknownBlock(t *testing.T) {
+	for _, tt := range []struct{ block, want string }{
+		{`{"type":"video","data":"AA==","mimeType":"video/mp4"}`, `prompt block 1: ACP has no content of the type "video"`},
+		{`{"type":"Text","text":"hi"}`, `prompt block 1: ACP has no content of the type "Text"`},
+		{`{"text":"hi"}`, `prompt block 1: ACP has no content of the type ""`},
+		{`null`, `prompt block 1: ACP has no content of the type ""`},
+		{`{"type":7}`, `prompt block 1: json: cannot unmarshal number`},
+		{`"hi"`, `prompt block 1: json: cannot unmarshal string`},
+	} {
+		var req subagent.Request
+		err := json.Unmarshal([]byte(`{"dir":"/d","prompt":[{"type":"text","text":"a"},`+tt.block+`]}`), &req)
+		if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%s: read as %+v, %v; want %s", tt.block, req.Prompt, err, tt.want)
+		}
+	}
+}
+
 // What an event does not have is left out; what it has is a contract.
 func TestEventJSON(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

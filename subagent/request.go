@@ -70,6 +70,38 @@ func (r Request) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
+// UnmarshalJSON reads what MarshalJSON writes. A content block of a type that ACP does not
+// have is an error: it must not become another block.
+func (r *Request) UnmarshalJSON(raw []byte) error {
+	type plain Request
+	in := struct {
+		Prompt []json.RawMessage `json:"prompt"`
+		*plain
+	}{plain: (*plain)(r)}
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return err
+	}
+	r.Prompt = nil
+	for i, raw := range in.Prompt {
+		var block acp.ContentBlock
+		var as struct {
+			Type string `json:"type"`
+		}
+		// Of a type that it does not know the SDK makes whatever it looks like.
+		if err := json.Unmarshal(raw, &as); err != nil {
+			return fmt.Errorf("prompt block %d: %w", i, err)
+		}
+		if err := json.Unmarshal(raw, &block); err != nil {
+			return fmt.Errorf("prompt block %d: %w", i, err)
+		}
+		if got := client.BlockType(block); got == "" || got != as.Type {
+			return fmt.Errorf("prompt block %d: ACP has no content of the type %.100q", i, as.Type)
+		}
+		r.Prompt = append(r.Prompt, block)
+	}
+	return nil
+}
+
 // Text is a prompt of one text block.
 func Text(text string) []acp.ContentBlock { return []acp.ContentBlock{acp.TextBlock(text)} }
 

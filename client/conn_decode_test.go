@@ -7,6 +7,8 @@ import (
 
 	"github.com/coder/acp-go-sdk"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/errand-acp/errand/internal/check"
 )
 
 // asJSON makes what was decoded readable, and shows that the SDK can write it.
@@ -150,15 +152,33 @@ func TestDecodeKnowsAllVariants(t *testing.T) {
 	}
 }
 
+// Whatever it is, decode does not panic, and reads what the SDK has written as the SDK
+// reads it.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"sessionId":"s","modes":{"availableModes":[{"id":1}]},"configOptions":[{"type":"select","options":[{"group":1}]}]}`))
 	f.Add([]byte(`{"sessionUpdate":"tool_call","toolCallId":1,"locations":[{"line":"1"}],"content":[{"type":"content","content":{"type":"resource","resource":{"blob":1}}}]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
+		check.Cost(t, len(raw))
 		for _, into := range []any{
 			&acp.SessionUpdate{}, &acp.InitializeResponse{}, &acp.NewSessionResponse{}, &acp.PromptResponse{},
 			&acp.RequestPermissionRequest{}, &acp.ListSessionsResponse{}, &acp.CreateTerminalRequest{},
 		} {
-			decode(raw, into) // must not panic
+			decode(raw, into)
+			theirs, want, got := fresh(into), fresh(into), fresh(into)
+			if json.Unmarshal(raw, theirs) != nil {
+				continue
+			}
+			written, err := json.Marshal(theirs)
+			if err != nil || json.Unmarshal(written, want) != nil {
+				continue
+			}
+			// Not with cmp, whose time grows exponentially with the depth.
+			if ok := decode(written, got); !ok || !reflect.DeepEqual(want, got) {
+				t.Errorf("%s: %v\nSDK  %s\nours %s", written, ok, asJSON(t, want), asJSON(t, got))
+			}
 		}
 	})
 }
+
+// fresh returns a pointer to a zero value of what v points to.
+func fresh(v any) any { return reflect.New(reflect.TypeOf(v).Elem()).Interface() }

@@ -2,31 +2,36 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/coder/acp-go-sdk"
-	"github.com/google/go-cmp/cmp"
 
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/internal/traces"
 )
 
 // Whatever an agent writes: nothing panics, session/new (id 1) and session/prompt (id 2)
-// end, at the latest when it has gone; an update's value is what its raw form says; each
-// permission request has an outcome; and nothing is kept, neither of sessions that the
-// agent made up nor as a goroutine.
+// end, at the latest when it has gone, and with the answer if there was one; an update's
+// value is what its raw form says; each permission request has an outcome, never an error;
+// and nothing is kept, neither of sessions that the agent made up nor as a goroutine.
 func FuzzConn(f *testing.F) {
 	for _, text := range texts {
 		f.Add(`{"jsonrpc":"2.0","method":"session/update","params":` + text + `}`)
 	}
 	f.Add(strings.Join(repeated(), "\n"))
+	const limit = 64 << 10
 	f.Fuzz(func(t *testing.T, text string) {
+		check.Cost(t, len(text))
 		goroutines := runtime.NumGoroutine()
 		var asked, outcomes atomic.Int64
+		decided := map[string]bool{} // by the request's id
 		r, w := io.Pipe()
 		conn := NewConn(&Handlers{
 			OnUpdate:        func(context.Context, Update) {},
@@ -36,14 +41,20 @@ func FuzzConn(f *testing.F) {
 				return allow(ctx, r)
 			},
 		}, writerFunc(func(frame []byte) {
-			if strings.Contains(string(frame), `"result":{"outcome":`) {
+			var answer check.Frame
+			if err := json.Unmarshal(frame, &answer); err != nil {
+				t.Errorf("%s: %v", frame, err)
+			}
+			if strings.HasPrefix(string(answer["result"]), `{"outcome":`) {
+				decided[string(answer["id"])] = true
 				outcomes.Add(1)
 			}
-		}), r, &ConnOptions{MaxMessageBytes: 64 << 10, Observe: func(u *Update) {
+		}), r, &ConnOptions{MaxMessageBytes: limit, Observe: func(u *Update) {
 			want := DecodeUpdate(u.SessionID, u.Raw)
 			want.Meta = u.Meta
-			if diff := cmp.Diff(want, *u); u.Known() && diff != "" {
-				t.Errorf("%s (-read from Raw +got)\n%s", u.Raw, diff)
+			// Not with cmp, whose time grows exponentially with the depth.
+			if u.Known() && !reflect.DeepEqual(want, *u) {
+				t.Errorf("%s: got %+v, want %+v", u.Raw, *u, want)
 			}
 		}})
 		session := async(func() (acp.NewSessionResponse, error) {
@@ -54,10 +65,19 @@ func FuzzConn(f *testing.F) {
 		sent(t, conn, 2)
 		io.Copy(w, strings.NewReader(text))
 		w.Close()
-		_, err := await(t, turn)
+		said := check.ReadFrames(text, limit)
+		answer, err := await(t, turn)
 		oneError(t, err)
-		_, err = await(t, session)
+		raw, _ := said.Reply("2")
+		if want, ok := check.Member(raw, "stopReason"); ok && (err != nil || string(answer.StopReason) != want) {
+			t.Errorf("the turn ended with %q, %v; the answer was %s", answer.StopReason, err, raw)
+		}
+		made, err := await(t, session)
 		oneError(t, err)
+		raw, _ = said.Reply("1")
+		if want, ok := check.Member(raw, "sessionId"); ok && want != "" && (err != nil || string(made.SessionId) != want) {
+			t.Errorf("the session is %q, %v; the answer was %s", made.SessionId, err, raw)
+		}
 		drain(t, conn)
 		traces.Until(t, "all is answered and nothing of it is kept", func() bool {
 			s := conn.Stats()
@@ -65,6 +85,11 @@ func FuzzConn(f *testing.F) {
 		})
 		if s := conn.Stats(); s.Panics > 0 {
 			t.Errorf("%d panics", s.Panics)
+		}
+		for _, f := range said.List {
+			if id := string(f["id"]); f.Asks() && string(f["method"]) == `"session/request_permission"` && !decided[id] {
+				t.Errorf("the permission request %s has no outcome", id)
+			}
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/coder/acp-go-sdk"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/internal/wire"
 )
 
@@ -235,6 +236,7 @@ func FuzzText(f *testing.F) {
 		f.Add(text, texts[(i+1)%len(texts)])
 	}
 	f.Fuzz(func(t *testing.T, first, second string) {
+		check.Cost(t, len(first)+len(second))
 		conn := newReader()
 		for _, params := range []string{first, second} {
 			if !json.Valid([]byte(params)) {

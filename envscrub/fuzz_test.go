@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/errand-acp/errand/internal/check"
 )
 
 // FuzzScrub holds Scrub to what it promises for any environment and policy: a name
@@ -21,6 +23,7 @@ func FuzzScrub(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, env, pass, drop, set string, mode byte, windows bool) {
+		check.Cost(t, len(env)+len(pass)+len(drop)+len(set))
 		environ := strings.Split(env, "\n")
 		p := Policy{Mode: Mode(mode % 3), Pass: strings.Fields(pass), Drop: strings.Fields(drop), Set: strings.Split(set, "\n")}
 		out, report := scrub(environ, p, windows)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"reflect"
 	"slices"
@@ -13,18 +14,20 @@ import (
 	"unicode/utf8"
 
 	"github.com/coder/acp-go-sdk"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/stopreason"
 )
 
 // Whatever an agent writes during a turn (session/prompt has id 1), the run has one
-// outcome: a result of which all that the contract names is there, that goes through
-// JSON and back unchanged, and that does not call a failure a success.
+// outcome: a result that says what the agent said, of which all that the contract names is
+// there, that goes through JSON and back unchanged, and that does not call a failure a
+// success.
 func FuzzRun(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
+		check.Cost(t, len(text))
 		r := newRun(t.Context(), "fuzz", Request{Prompt: Text("hi")})
 		var events [][]byte
 		r.req.Events = func(e Event) {
@@ -38,7 +41,7 @@ func FuzzRun(f *testing.F) {
 		r.collect.setSession(session)
 		r.begin(Result{
 			SchemaVersion: SchemaVersion, RunID: r.ID(), Provider: "fuzz", SessionID: &session, Dir: "/d", StartedAt: time.Unix(0, 0).UTC(),
-			Agent: Agent{Command: []string{}}, WithheldEnv: []string{}, Noise: Noise{First: []string{}},
+			Agent: Agent{Command: []string{}}, WithheldEnv: []string{}, Warnings: []string{}, Noise: Noise{First: []string{}},
 		}, driver{turn: func(ctx context.Context) turnEnd { return play(ctx, r, text) }})
 		<-r.Done()
 		res := r.Close()
@@ -58,26 +61,76 @@ func FuzzRun(f *testing.F) {
 		if c := res.Counts; c.Unknown > c.Updates || c.Late > c.Updates {
 			t.Errorf("%+v", c)
 		}
-		raw := roundTrip(t, res)
-		var doc map[string]json.RawMessage
-		if err := json.Unmarshal(raw, &doc); err != nil {
-			t.Fatal(err)
-		}
-		for i := range reflect.TypeFor[Result]().NumField() {
-			name, _, _ := strings.Cut(reflect.TypeFor[Result]().Field(i).Tag.Get("json"), ",")
-			if _, ok := doc[name]; !ok {
-				t.Errorf("no %s in %s", name, raw)
+		contractual(t, roundTrip(t, res))
+		if reason, said, last, ok := told(text); ok {
+			var got strings.Builder
+			for _, m := range res.Messages {
+				got.WriteString(m.Text)
 			}
-		}
-		for _, name := range []string{"messages", "toolCalls", "permissions", "withheldEnv", "warnings"} {
-			if doc[name][0] != '[' && name != "warnings" {
-				t.Errorf("%s is %s", name, doc[name])
+			// What comes right after the answer may count, as this turn is carried out.
+			if !strings.HasPrefix(got.String(), said) || last && got.String() != said || res.Stop != stopreason.Of(reason) || res.StopReason == nil || *res.StopReason != reason {
+				t.Errorf("%q, %v, %v; the agent said %q, %q", got.String(), res.Stop, res.StopReason, said, reason)
 			}
 		}
 		if len(events) < 2 || !strings.HasPrefix(string(events[0]), `{"type":"start"`) || !strings.HasPrefix(string(events[len(events)-1]), `{"type":"end"`) {
 			t.Errorf("%d events", len(events))
 		}
 	})
+}
+
+// maxMessage bounds a line in FuzzRun.
+const maxMessage = 64 << 10
+
+// told returns the stop reason and the text before it of an agent's output that leaves
+// open neither, and whether the answer is the last it says.
+func told(text string) (reason, said string, last, ok bool) {
+	frames := check.ReadFrames(text, maxMessage)
+	raw, before := frames.Reply("1")
+	if reason, ok = check.Member(raw, "stopReason"); !ok || reason == "" {
+		return "", "", false, false
+	}
+	for _, f := range frames.List[:before] {
+		params := f["params"]
+		kind, ok := check.Member(params, "update", "sessionUpdate")
+		if !ok || kind != "agent_message_chunk" {
+			if bytes.ContainsAny(params, "\\") || bytes.Contains(params, []byte("agent_message_chunk")) {
+				return "", "", false, false
+			}
+			continue
+		}
+		session, ok1 := check.Member(params, "sessionId")
+		typ, ok2 := check.Member(params, "update", "content", "type")
+		text, ok3 := check.Member(params, "update", "content", "text")
+		if string(f["method"]) != `"session/update"` || f["result"] != nil || f["error"] != nil || !ok1 || !ok2 || !ok3 || typ != "text" {
+			return "", "", false, false
+		}
+		if session == "s" {
+			said += text
+		}
+	}
+	text = strings.TrimSpace(text)
+	end := json.Valid([]byte(text[strings.LastIndexByte(text, '\n')+1:])) && before == len(frames.List)-1
+	return reason, said, end, true
+}
+
+// contractual checks that a result has everything, and lists where there must be some.
+func contractual(t *testing.T, raw []byte) {
+	t.Helper()
+	var doc map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for i := range reflect.TypeFor[Result]().NumField() {
+		name, _, _ := strings.Cut(reflect.TypeFor[Result]().Field(i).Tag.Get("json"), ",")
+		if _, ok := doc[name]; !ok {
+			t.Errorf("no %s in %s", name, raw)
+		}
+	}
+	for _, name := range []string{"messages", "toolCalls", "permissions", "withheldEnv", "warnings"} {
+		if !bytes.HasPrefix(doc[name], []byte("[")) {
+			t.Errorf("%s is %s", name, doc[name])
+		}
+	}
 }
 
 // play carries out a turn with an agent that writes text.
@@ -91,7 +144,7 @@ func play(ctx context.Context, r *run, text string) turnEnd {
 			r.permission(rec)
 			return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected(acp.PermissionOptionId(decision.OptionID))}, nil
 		},
-	}, io.Discard, in, &client.ConnOptions{MaxMessageBytes: 64 << 10, Observe: r.collect.update})
+	}, io.Discard, in, &client.ConnOptions{MaxMessageBytes: maxMessage, Observe: r.collect.update})
 	go func() {
 		for conn.Stats().Sent == 0 {
 			time.Sleep(100 * time.Microsecond)
@@ -114,7 +167,8 @@ func play(ctx context.Context, r *run, text string) turnEnd {
 	return end
 }
 
-// roundTrip writes v as JSON, reads that, and writes the same again.
+// roundTrip writes v as JSON, reads that, and writes the same again. What was read is
+// what v is, as far as JSON can say it.
 func roundTrip[T any](t *testing.T, v *T) []byte {
 	t.Helper()
 	raw, err := json.Marshal(v)
@@ -128,8 +182,8 @@ func roundTrip[T any](t *testing.T, v *T) []byte {
 		t.Fatalf("%s cannot be read: %v", raw, err)
 	}
 	again, err := json.Marshal(&back)
-	if diff := cmp.Diff(string(raw), string(again)); err != nil || diff != "" {
-		t.Fatalf("it changed on its way, %v (-before +after)\n%s", err, diff)
+	if err != nil || string(raw) != string(again) {
+		t.Fatalf("it changed on its way, %v\nbefore %s\nafter  %s", err, raw, again)
 	}
 	return raw
 }
@@ -137,26 +191,43 @@ func roundTrip[T any](t *testing.T, v *T) []byte {
 // A result that was read can be written, and is then the same for ever.
 func FuzzResult(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
+		check.Cost(t, len(raw))
 		var res Result
 		if json.Unmarshal(raw, &res) != nil {
 			return
 		}
 		roundTrip(t, &res)
-		_ = res.Err()
+		if err := res.Err(); (err == nil) != (res.Error == nil && res.Stop.Success()) {
+			t.Errorf("%s with %v: %v", res.Stop, res.Error, err)
+		}
 	})
 }
 
-// So is a request, unless a block of its prompt is of no type.
+// So is a request, with all that was in it, unless a block of its prompt is of no type.
 func FuzzRequest(f *testing.F) {
 	f.Add([]byte(`{"prompt":[{"type":"text","text":"hi"}],"dir":"/d","labels":{"a":"b"},"tools":[]}`))
 	f.Add([]byte(`{"prompt":[{"type":"nope"},{"type":"image","data":"AA==","mimeType":"x"}],"maxDepth":0}`))
+	f.Add([]byte(`{"prompt":[{"type":"audio","data":"AA==","mimeType":"x","_meta":{"a":1}},{"type":"resource","resource":{"uri":"u","blob":"AA=="}},` +
+		`{"type":"resource_link","name":"n","uri":"u","size":3,"annotations":{"priority":0.5}}],"parentDir":"/p","model":"m","mode":"n","outputSchema":{},"tools":null}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		var req Request
+		check.Cost(t, len(raw))
+		var req, back Request
 		if json.Unmarshal(raw, &req) != nil {
 			return
 		}
-		if _, err := json.Marshal(req); err == nil {
-			roundTrip(t, &req)
+		written, err := json.Marshal(req)
+		if err != nil {
+			return
+		}
+		roundTrip(t, &req)
+		if err := json.Unmarshal(written, &back); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := fmt.Sprint(back.Needs()), fmt.Sprint(req.Needs()); got != want {
+			t.Errorf("%s needs %s, before %s", written, got, want)
+		}
+		if !reflect.DeepEqual(back.Prompt, req.Prompt) && len(req.Prompt) > 0 {
+			t.Errorf("the prompt is %+v, was %+v", back.Prompt, req.Prompt)
 		}
 	})
 }

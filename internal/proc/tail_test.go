@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	checks "github.com/errand-acp/errand/internal/check"
 )
 
 func TestTail(t *testing.T) {
@@ -51,13 +53,14 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// However it is written, the tail is the same, bounded, and valid.
+// However it is written, the tail is the same, bounded, valid, and ends as the text does.
 func FuzzTail(f *testing.F) {
 	f.Add("one\ntwo\r\nthree ä…\xff and a longer line than there is room for", uint8(7), uint8(20))
 	f.Fuzz(func(t *testing.T, text string, step, size uint8) {
 		if size == 0 {
 			return
 		}
+		checks.Cost(t, len(text))
 		whole, parts := newTail(int(size)), newTail(int(size))
 		whole.Write([]byte(text))
 		for s := text; s != ""; {
@@ -75,6 +78,10 @@ func FuzzTail(f *testing.F) {
 		}
 		if !cutA && a != strings.ToValidUTF8(text, "\uFFFD") && utf8.ValidString(text) {
 			t.Errorf("%q became %q, and nothing is said to be missing", text, a)
+		}
+		end := wholeStart([]byte(text[max(0, len(text)-max(int(size)/8, 1)):]))
+		if utf8.ValidString(text) && !strings.HasSuffix(a, string(end)) {
+			t.Errorf("%q became %q, which does not end with %q", text, a, end)
 		}
 	})
 }

@@ -5,9 +5,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/errand-acp/errand/internal/check"
 )
 
 func TestParseErrors(t *testing.T) {
@@ -190,11 +194,15 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// Whatever the source is: an error names a line of it; and a script has every token of its
+// source in it, is JSON where it says so, and is the same again when it is written out.
 func FuzzParse(f *testing.F) {
 	f.Add("on session/prompt\n permission c t\n  option a allow_once b\n  when allowed\n   text \"$prompt\" size=3KB\n end\n stop end_turn {\"usage\":{}}")
 	f.Add("spawn stdin; on signal TERM; raw \"\\xff\"; end; wait 3ms # x")
 	f.Add("send {\"a\":[$id,\"$s{\\\"}\"]} pretty\nif ${n} is '}'\nelse\nend")
+	f.Add("text 'a; # b'; text \"$$\\n\"\tsize=3B\r\non start;text '';on any\ntext #")
 	f.Fuzz(func(t *testing.T, src string) {
+		check.Cost(t, len(src))
 		s, err := Parse("s", []byte(src))
 		if err != nil {
 			if typed := (*Error)(nil); !errors.As(err, &typed) || typed.Line < 1 || typed.Line > strings.Count(src, "\n")+1 {
@@ -202,7 +210,9 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		for _, c := range s.start {
+		tokens := 0
+		s.walk(func(c *call) {
+			tokens += len(c.stmt.grammar.words) + len(c.args) + len(c.rest)
 			for name, v := range c.args {
 				if v.kind != jsonToken {
 					continue
@@ -213,11 +223,100 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 			if c.child == nil {
-				continue
+				return
 			}
 			if _, err := Parse("s", []byte(c.child.text)); err != nil {
 				t.Fatalf("the child's script cannot be parsed by itself: %v", err)
 			}
+		})
+		written, want := rewritten(t, src)
+		if tokens != want {
+			t.Errorf("the script has %d tokens of %d", tokens, want)
+		}
+		again, err := Parse("s", []byte(written))
+		if err != nil {
+			t.Fatalf("written as %q: %v", written, err)
+		}
+		// Where it stands differs.
+		for _, s := range []*Script{s, again} {
+			for _, sec := range s.sections {
+				sec.line = 0
+			}
+			s.walk(func(c *call) {
+				c.line = 0
+				if c.child != nil {
+					c.child.text = ""
+					for _, sec := range c.child.script.sections {
+						sec.line = 0
+					}
+				}
+			})
+		}
+		if !reflect.DeepEqual(s, again) {
+			t.Errorf("it is another script when it is written as %q", written)
 		}
 	})
+}
+
+// rewritten writes the tokens of a script, one statement a line and every text in double
+// quotes, and counts those of the statements: a flag once, a heading and an end not.
+func rewritten(t *testing.T, src string) (text string, tokens int) {
+	lex := &lexer{name: "s", src: src}
+	lines, err := lex.lines()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		for _, tok := range line.tokens {
+			if tok.key != "" {
+				b.WriteString(tok.key + "=")
+			}
+			if tok.kind == textToken {
+				tok.text = strconv.Quote(tok.text)
+			}
+			b.WriteString(tok.text + " \t")
+		}
+		b.WriteString("# its end ; \n\n")
+		if first := line.tokens[0].text; first == "on" || first == "end" {
+			continue
+		}
+		stmt, args := findStatement(line.tokens)
+		flags := map[string]bool{}
+		tokens += len(line.tokens)
+		for _, tok := range args {
+			if tok.kind == wordToken && tok.key == "" && slices.Contains(stmt.grammar.flags, tok.text) {
+				if flags[tok.text] {
+					tokens--
+				}
+				flags[tok.text] = true
+			}
+		}
+	}
+	return b.String(), tokens
+}
+
+// walk calls f for every statement, those in blocks and of spawned scripts too.
+func (s *Script) walk(f func(*call)) {
+	var body func([]*call)
+	body = func(calls []*call) {
+		for _, c := range calls {
+			f(c)
+			for _, part := range c.clauses {
+				if part.head != nil {
+					f(part.head)
+				}
+				body(part.body)
+			}
+			if c.child != nil {
+				c.child.script.walk(f)
+			}
+		}
+	}
+	body(s.start)
+	for _, sec := range s.sections {
+		if sec.event != "start" { // its body is in s.start
+			body(sec.body)
+		}
+	}
 }

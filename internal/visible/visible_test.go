@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/internal/visible"
 )
 
@@ -111,6 +112,7 @@ func FuzzText(f *testing.F) {
 		f.Add(tt.in, 2)
 	}
 	f.Fuzz(func(t *testing.T, s string, size int) {
+		check.Cost(t, len(s))
 		text := visible.Text(s)
 		checkVisible(t, text, "\n\t")
 		checkVisible(t, visible.Line(s), "")

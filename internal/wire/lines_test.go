@@ -3,21 +3,28 @@ package wire
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/errand-acp/errand/internal/check"
 )
 
-// readLines reads everything; an oversized line is its length and a mark.
+// readLines reads everything; an oversized line is marked. Too large a buffer is an error.
 func readLines(r io.Reader, max int) (got []string, err error) {
 	l := lines{r: r, max: max, before: func() {}}
 	for {
 		line, over, err := l.next()
 		if err != nil {
 			return got, err
+		}
+		if size := len(l.buf); size > max+1 && size > bulkBuffer {
+			return got, fmt.Errorf("the buffer is %d for lines up to %d", size, max)
 		}
 		if !over {
 			got = append(got, string(line))
@@ -138,9 +145,15 @@ func TestLinesBuffer(t *testing.T) {
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nbb\r\n\n{}"), uint8(3), uint8(2))
 	f.Add([]byte("aaaaaaaaaaaaaaaa\n"), uint8(1), uint8(5))
-	f.Fuzz(func(t *testing.T, text []byte, chunk, max uint8) {
-		n := int(chunk)%16 + 1
-		want, _ := readLines(bytes.NewReader(text), int(max)+1)
+	f.Add([]byte("a\n"+strings.Repeat("a", 200)), uint8(255), uint8(255))
+	f.Add(bytes.Repeat([]byte("a"), 200), uint8(255), uint8(100))
+	f.Fuzz(func(t *testing.T, text []byte, chunk, limit uint8) {
+		n, most := int(chunk)%16+1, int(limit)+1
+		if chunk > 127 { // beyond what the buffer has to begin with
+			text, n, most = bytes.Repeat(text, 2000), 1000*n, 1000*most
+		}
+		check.Cost(t, len(text))
+		want, whole := readLines(bytes.NewReader(text), most)
 		rest := text
 		got, err := readLines(readerFunc(func(p []byte) (int, error) {
 			if len(rest) == 0 {
@@ -149,12 +162,17 @@ func FuzzLines(f *testing.F) {
 			k := copy(p[:min(n, len(p))], rest)
 			rest = rest[k:]
 			return k, nil
-		}), int(max)+1)
-		if diff := cmp.Diff(want, got); diff != "" || err != io.EOF {
-			t.Fatalf("%v (-whole +cut)\n%s", err, diff)
+		}), most)
+		if !slices.Equal(want, got) || err != io.EOF || whole != io.EOF {
+			t.Fatalf("%v, %v: whole %.1000q, cut %.1000q", whole, err, want, got)
 		}
 		if joined := strings.Join(got, "\n"); strings.ReplaceAll(joined, "over:", "") != strings.TrimSuffix(strings.ReplaceAll(string(text), "over:", ""), "\n") {
-			t.Fatalf("%q became %q", text, got)
+			t.Fatalf("%.1000q became %.1000q", text, got)
+		}
+		for _, line := range got {
+			if over := strings.HasPrefix(line, "over:"); !over && len(line) > most {
+				t.Errorf("a line of %d is not over %d", len(line), most)
+			}
 		}
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/errand-acp/errand/internal/check"
 )
 
 func TestScanSkip(t *testing.T) {
@@ -60,6 +62,7 @@ func FuzzScan(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
+		check.Cost(t, len(text))
 		s := NewScan(text)
 		raw := s.Skip()
 		if got, want := raw != nil && s.End(), json.Valid(text); got != want {

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/errand-acp/errand/internal/check"
 )
 
 // seen is what can be known of a frame that is too large.
@@ -69,6 +71,7 @@ func FuzzSkim(f *testing.F) {
 	f.Add([]byte(`{"method":"a","params":{"id":3},"id":"x"}`))
 	f.Add([]byte(`{"error":{},"id":1.5e3,"jsonrpc":2}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
+		check.Cost(t, len(text))
 		got := skimmed(string(text), 7) // must not panic, whatever it is
 		s := NewScan(text)
 		fr, ok := parseFrame(&s, nil)

@@ -118,9 +118,10 @@ func FuzzRedact(f *testing.F) {
 					}
 				}
 			}
-			for line := range strings.Lines(secret) {
-				if line = strings.TrimSpace(line); len(line) >= Shortest {
-					gone("a line of it", r.String("x"+line+"y"), line)
+			lineBreak := func(r rune) bool { return r == '\n' || r == '\r' }
+			for _, part := range append(strings.FieldsFunc(secret, lineBreak), secret) {
+				if part = strings.TrimSpace(part); len(part) >= Shortest {
+					gone("a line or all of it, without the blanks", r.String("x"+part+"y"), part)
 				}
 			}
 		}

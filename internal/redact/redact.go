@@ -22,15 +22,16 @@ type Redactor struct {
 }
 
 // New returns a Redactor of the secrets. Those shorter than [Shortest] and blank ones are
-// ignored. A secret is found as it is, as it stands in JSON, also in JSON within JSON, and
-// as it stands in a URL; the lines of one that has several (a private key) are found one
-// by one too, if they are long enough, whether it has line breaks or writes them as \n.
-// What somebody made of it otherwise, in base64 or in capitals say, is not found.
+// ignored. A secret is found as it is, without the blanks and the quotes around it, as it
+// stands in JSON, also in JSON within JSON, and as it stands in a URL; the lines of one that
+// has several (a private key) are found one by one too, if they are long enough, whether it
+// has line breaks or writes them as \n. What somebody made of it otherwise, in base64 or in
+// capitals say, is not found.
 func New(secrets []string) *Redactor {
 	r := &Redactor{}
 	for _, secret := range secrets {
 		r.add(secret)
-		for line := range strings.SplitSeq(lineBreaks.Replace(secret), "\n") {
+		for _, line := range append(strings.Split(lineBreaks.Replace(secret), "\n"), secret) {
 			line = strings.TrimSpace(line)
 			bare := strings.Trim(line, `"'`) // whoever reads the variable may take them off
 			if line != secret {

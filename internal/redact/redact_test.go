@@ -47,6 +47,8 @@ func TestString(t *testing.T) {
 		{"no percent encoding", []string{"100%_sure"}, "100%_sure", "[redacted]"},
 		{"without its quotes", []string{`"abcdefgh"`, "'ijklmnop'"}, "abcdefgh ijklmnop", "[redacted] [redacted]"},
 		{"without the blanks around it", []string{" abcdefgh\n"}, "x=abcdefgh", "x=[redacted]"},
+		{"several lines without the blanks around them", []string{" abcde\nfghij\n"}, "x=abcde\nfghij x=abcde\\nfghij", "x=[redacted] x=[redacted]"},
+		{"several lines without their quotes", []string{"'abcde\nfghij'"}, "x=abcde\nfghij", "x=[redacted]"},
 		{"one is the beginning of another", []string{"abcdefgh", "abcdefgh-more"}, "abcdefgh-mo abcdefgh-more", "[redacted]-mo [redacted]"},
 		{"characters of regular expressions", []string{"a.*b[c]{2}$^|"}, "axxxb a.*b[c]{2}$^|", "axxxb [redacted]"},
 		{"in other case it is another text", []string{"abcdefgh"}, "ABCDEFGH", "ABCDEFGH"},

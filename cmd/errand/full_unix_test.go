@@ -34,3 +34,21 @@ func testL19FullDisk(t *testing.T) {
 		})
 	}
 }
+
+// What cannot be written has a status, for the commands that only print too.
+func TestFullDiskOfOtherCommands(t *testing.T) {
+	for _, args := range [][]string{{"agents"}, {"agents", "--json"}, {"schema", "result"}, {"schema"}, {"version"}, {"--help"}, {"run", "--help"}} {
+		readOnly, err := os.Open(os.DevNull)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := newProgram(t).command(args...)
+		var stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = readOnly, &stderr
+		cmd.Run()
+		readOnly.Close()
+		if status := cmd.ProcessState.ExitCode(); status != statusFailed || strings.Count(stderr.String(), "\n") != 1 {
+			t.Errorf("%q: status %d\n%s", args, status, &stderr)
+		}
+	}
+}

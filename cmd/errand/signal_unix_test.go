@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
@@ -115,6 +117,7 @@ const polite = `
 record wire.log
 on session/prompt
   text ready
+  write now
   wait cancel
   text " and cancelled"
   stop cancelled
@@ -124,9 +127,13 @@ on session/prompt
 // left its group and session.
 const hostile = `
 ignore TERM
+ignore INT
+ignore HUP
+ignore QUIT
 on session/prompt
   spawn
     ignore TERM
+    ignore HUP
     write helper
     wait forever
   end
@@ -138,6 +145,7 @@ on session/prompt
   wait file helper
   wait file stray
   text ready
+  write now
   wait cancel
   write cancelled
   wait forever
@@ -166,18 +174,25 @@ func testL18Signals(t *testing.T) {
 	}
 }
 
-// L18: the second signal does not wait for anybody's grace.
+// L18: the second signal does not wait for anybody's grace, and SIGQUIT is one by itself.
 func testL18SecondSignalKills(t *testing.T) {
-	p := newProgram(t)
-	s := p.start(append([]string{"run", "--events", "--cancel-grace", "1h", "--eof-grace", "1h", "--term-grace", "1h", "hi"}, scripted(t, hostile)...)...)
-	s.await("ready")
-	s.signal(syscall.SIGINT)
-	p.awaitFile("cancelled") // two signals at once have no order
-	s.signal(syscall.SIGTERM)
-	status, res := s.end()
-	if status != 130 || res == nil || res.Stop != stopreason.Aborted || res.RunID == "" ||
-		res.Exit == nil || res.Exit.Signal == nil || *res.Exit.Signal != "SIGKILL" {
-		t.Errorf("status %d, result %+v\n%s", status, res, &s.stderr)
+	for _, signals := range [][]syscall.Signal{{syscall.SIGINT, syscall.SIGTERM}, {syscall.SIGQUIT}} {
+		t.Run(fmt.Sprint(signals), func(t *testing.T) {
+			p := newProgram(t)
+			s := p.start(append([]string{"run", "--events", "--cancel-grace", "1h", "--eof-grace", "1h", "--term-grace", "1h", "hi"}, scripted(t, hostile)...)...)
+			s.await("ready")
+			for i, sig := range signals {
+				if i > 0 {
+					p.awaitFile("cancelled") // two signals at once have no order
+				}
+				s.signal(sig)
+			}
+			status, res := s.end()
+			if status != 128+int(signals[0]) || res == nil || res.Stop != stopreason.Aborted || res.RunID == "" ||
+				res.Exit == nil || res.Exit.Signal == nil || *res.Exit.Signal != "SIGKILL" {
+				t.Errorf("status %d, result %+v\n%s", status, res, &s.stderr)
+			}
+		})
 	}
 }
 
@@ -205,25 +220,6 @@ on eof
 	s.signal(syscall.SIGINT)
 	if status, res := s.end(); status != 130 || res == nil || res.Stop != stopreason.Aborted || res.RunID == "" {
 		t.Errorf("status %d, result %+v\n%s", status, res, &s.stderr)
-	}
-}
-
-// Cancelled while it starts, the run is over before it began.
-func TestSignalDuringTheStart(t *testing.T) {
-	for name, script := range map[string]string{
-		"initialize":  "on initialize\n  write asked\n  never reply\n",
-		"session/new": "on session/new\n  write asked\n  never reply\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := newProgram(t)
-			s := p.start(append([]string{"run", "--events", "--eof-grace", "100ms", "hi"}, scripted(t, script)...)...)
-			p.awaitFile("asked")
-			s.signal(syscall.SIGINT)
-			status, res := s.end()
-			if status != 130 || res == nil || res.Stop != stopreason.Aborted || res.Error != nil {
-				t.Errorf("status %d, result %+v\n%s", status, res, &s.stderr)
-			}
-		})
 	}
 }
 
@@ -282,48 +278,34 @@ on session/prompt
 	}
 }
 
-// L18: a stdout that nobody reads any more ends the run, also while the agent is
-// silent and nothing is written.
-func testL18ClosedStdout(t *testing.T) {
-	t.Run("silent agent", func(t *testing.T) {
-		p := newProgram(t)
-		s := p.start(append([]string{"run", "--events", "hi"}, scripted(t, polite)...)...)
-		s.await("ready")
-		s.pipe.Close()
-		if status := s.status(); status != statusSIGPIPE {
-			t.Errorf("status %d\n%s", status, &s.stderr)
-		}
-		has(t, "what the agent read", readFile(t, p.Dir, "wire.log"), `"session/cancel"`)
-	})
-	t.Run("flooding agent", func(t *testing.T) {
-		p := newProgram(t)
-		s := p.start(append([]string{"run", "--events", "hi"}, scripted(t, "on session/prompt\n  text ready\n  repeat forever\n    text size=1KB\n  end\n")...)...)
-		s.await("ready")
-		s.pipe.Close()
-		if status := s.status(); status != statusSIGPIPE {
-			t.Errorf("status %d\n%s", status, &s.stderr)
-		}
-	})
-	for _, flag := range []string{"--json", "--quiet"} {
-		t.Run("before the end, "+flag, func(t *testing.T) {
-			p := newProgram(t)
-			s := p.start(append([]string{"run", flag, "hi"}, scripted(t, "on session/prompt\n  write asked\n  wait cancel\n  stop cancelled\n")...)...)
-			p.awaitFile("asked")
-			s.pipe.Close()
-			if status := s.status(); status != statusSIGPIPE {
-				t.Errorf("status %d\n%s", status, &s.stderr)
-			}
-		})
-	}
-}
-
-// A reader that has stopped reading cannot keep a run from being cancelled.
-func TestStalledReader(t *testing.T) {
+// A program that was stopped (Ctrl-Z) for longer than the agent may be idle goes on
+// with what the agent said meanwhile.
+func TestStoppedAndContinued(t *testing.T) {
 	p := newProgram(t)
-	s := p.start(append([]string{"run", "--events", "hi"}, scripted(t, "on session/prompt\n  text ready\n  repeat forever\n    text size=64KB\n  end\n")...)...)
-	s.await("ready")
-	s.signal(syscall.SIGINT)
-	if status := s.status(); status != 130 {
-		t.Errorf("status %d\n%s", status, &s.stderr)
+	cmd := p.command(append([]string{"run", "--json", "--idle-timeout", "3s", "hi"}, scripted(t, `
+on session/prompt
+  write now
+  repeat 60
+    text "."
+    wait 100ms
+  end
+  stop end_turn
+`)...)...)
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.awaitFile("now")
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(5 * time.Second) // that it stands still for so long is the test
+	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	if res := (outcome{stdout: stdout.String()}).result(t); res.Stop != stopreason.Completed || len(res.Output) != 60 {
+		t.Errorf("stop %q, error %v, output %q", res.Stop, res.Error, res.Output)
 	}
 }

@@ -2,19 +2,13 @@ package client_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/coder/acp-go-sdk"
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/internal/check"
-	"github.com/errand-acp/errand/internal/script"
 	"github.com/errand-acp/errand/permission"
 )
 
@@ -206,91 +200,7 @@ func parityPermission(t *testing.T) {
 	})
 }
 
-func receive[T any](t testing.TB, c <-chan T) T {
-	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(hang):
-		t.Fatal("nothing comes")
-		panic("unreachable")
-	}
-}
-
-// parityHandlers has an agent ask a Conn that is used alone.
-func parityHandlers(t *testing.T) {
-	h := &client.Handlers{
-		OnReadTextFile: func(context.Context, acp.ReadTextFileRequest) (acp.ReadTextFileResponse, error) {
-			return acp.ReadTextFileResponse{}, fmt.Errorf("open /home/user/.ssh/id_rsa: canary")
-		},
-		OnCreateTerminal: func(context.Context, acp.CreateTerminalRequest) (acp.CreateTerminalResponse, error) {
-			panic("canary")
-		},
-		OnWriteTextFile: func(context.Context, acp.WriteTextFileRequest) (acp.WriteTextFileResponse, error) {
-			return acp.WriteTextFileResponse{}, &acp.RequestError{Code: 17, Message: "read-only", Data: map[string]any{"disk": "full"}}
-		},
-		OnMethod: func(_ context.Context, method string, _ json.RawMessage) (any, error) {
-			if method != "_vendor/known" {
-				return nil, acp.NewMethodNotFound(method)
-			}
-			return map[string]string{"it": "works"}, nil
-		},
-	}
-	var said strings.Builder
-	h.OnSessionUpdate = func(_ context.Context, n acp.SessionNotification) error {
-		said.WriteString(n.Update.AgentMessageChunk.Content.Text.Text)
-		return nil
-	}
-	conn := inProcess(t, `on session/prompt
-		request fs/read_text_file {"sessionId":"session-1","path":"/x"}
-		text "$error\n"
-		request terminal/create {"sessionId":"session-1","command":"x"}
-		text "$error\n"
-		request fs/write_text_file {"sessionId":"session-1","path":"/x","content":"x"}
-		text "$error\n"
-		request terminal/kill {"sessionId":"session-1","terminalId":"t"}
-		text "$error\n"
-		request _vendor/known {}
-		text "$answer\n"
-		request _vendor/unknown {}
-		text "$error\n"`, h)
-	made, err := conn.NewSession(t.Context(), acp.NewSessionRequest{Cwd: t.TempDir(), McpServers: []acp.McpServer{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.Prompt(t.Context(), acp.PromptRequest{SessionId: made.SessionId, Prompt: textPrompt("go")}); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(said.String(), "\n")
-	for i, want := range [][]string{
-		{"-32603"}, {"-32603"}, {"17", "read-only", `"disk":"full"`}, {"-32601"}, {`"it":"works"`}, {"-32601"},
-	} {
-		check.Has(t, lines[i], want...)
-	}
-	check.Lacks(t, said.String(), "canary", "id_rsa")
-}
-
-// inProcess connects a Conn, over pipes of this process, with an agent that follows the
-// script. Both end with the test.
-func inProcess(t testing.TB, src string, c acp.Client) *client.Conn {
-	t.Helper()
-	agent, err := script.Parse("script", []byte(src))
-	if err != nil {
-		t.Fatal(err)
-	}
-	fromAgent, stdout := io.Pipe()
-	stdin, toAgent := io.Pipe()
-	ended := make(chan struct{})
-	go func() { // ends with the agent's stdin
-		defer close(ended)
-		agent.Run(context.Background(), stdin, stdout, io.Discard)
-		stdout.Close()
-	}()
-	conn := client.NewConn(c, toAgent, fromAgent, nil)
-	t.Cleanup(func() {
-		toAgent.Close()
-		receive(t, ended)
-		receive(t, conn.Done())
-	})
-	return conn
+// policy is one by a function of the options.
+func policy(f func(permission.Request) permission.Decision) permission.Policy {
+	return permission.PolicyFunc(func(_ context.Context, r permission.Request) permission.Decision { return f(r) })
 }

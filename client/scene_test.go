@@ -21,7 +21,7 @@ import (
 )
 
 // hang bounds whatever is waited for; reaching it means that it will not come.
-const hang = 20 * time.Second
+const hang = time.Minute
 
 // Graces for agents that do not do what they are asked to. They are short only for what
 // the agent is deaf to: what it does hear costs none of the wait, and the machine may be
@@ -249,4 +249,16 @@ func (s *scene) wire() string {
 		words = append(words, word)
 	}
 	return strings.Join(words, " ")
+}
+
+// receive takes what must come.
+func receive[T any](t testing.TB, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(hang):
+		t.Fatal("nothing comes")
+		panic("unreachable")
+	}
 }

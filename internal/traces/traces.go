@@ -130,7 +130,7 @@ func (tr *Traces) Path(name string) string {
 }
 
 // hang bounds what is waited for; reaching it means that it will not come.
-const hang = 30 * time.Second
+const hang = time.Minute
 
 // Until polls for what no channel tells. That it never comes is fatal for the test.
 func Until(t testing.TB, what string, condition func() bool) {

@@ -147,7 +147,7 @@ func TestUntil(t *testing.T) {
 		n := 0
 		Until(t, "three", func() bool { n++; return n == 3 })
 		got := told(func(r testing.TB) { Until(r, "four", func() bool { return false }) })
-		if diff := cmp.Diff([]string{"it does not come in 30s: four"}, got); diff != "" {
+		if diff := cmp.Diff([]string{"it does not come in 1m0s: four"}, got); diff != "" {
 			t.Errorf("told (-want +got):\n%s", diff)
 		}
 	})

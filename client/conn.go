@@ -41,7 +41,7 @@ type Conn struct {
 	observed Update
 	pattern  textPattern
 
-	unknown atomic.Int64
+	unknown, asked atomic.Int64
 
 	// mu guards sessions, own and what is in them. It makes a decision on a permission
 	// request and the queueing of its answer one step, as against session/cancel.
@@ -244,6 +244,8 @@ type ConnStats struct {
 	Panics int64
 	// OpenRequests is how many requests of the agent wait for an answer of ours now.
 	OpenRequests int
+	// PermissionRequests counts the agent's permission requests, as they are read.
+	PermissionRequests int64
 }
 
 // Noise is what came from the agent that was no frame.
@@ -262,7 +264,8 @@ func (c *Conn) Stats() ConnStats {
 		UnknownUpdates: c.unknown.Load(),
 		DroppedUpdates: s.Dropped,
 		LateAnswers:    s.Late, DuplicateAnswers: s.Duplicate, StrayAnswers: s.Stray,
-		Panics:       s.Panics,
-		OpenRequests: s.Open,
+		Panics:             s.Panics,
+		OpenRequests:       s.Open,
+		PermissionRequests: c.asked.Load(),
 	}
 }

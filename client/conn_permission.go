@@ -67,6 +67,7 @@ func (c *Conn) refuses(s *turnState) bool {
 
 // receiveAsk takes a permission request on the reader.
 func (c *Conn) receiveAsk(r *wire.Request) {
+	c.asked.Add(1)
 	var p struct {
 		SessionId acp.SessionId `json:"sessionId"`
 	}
@@ -119,6 +120,16 @@ func (c *Conn) settleAll(id acp.SessionId, s *turnState, why string) {
 		c.settle(s, r, refusal(why))
 	}
 	c.forget(id)
+}
+
+// settleWithdrawn answers those of a session's requests that the agent has withdrawn; with
+// mu held.
+func (c *Conn) settleWithdrawn(s *turnState) {
+	for r := range s.asks {
+		if r.Context().Err() != nil {
+			c.settle(s, r, refusal(whyWithdrawn))
+		}
+	}
 }
 
 // settleRest refuses, with mu held, what is still asked when the connection has ended:

@@ -112,6 +112,9 @@ func (c *Conn) startTurn(ctx context.Context, t *promptTurn, id acp.SessionId, b
 		return nil, &CallError{Method: acp.AgentMethodSessionPrompt, Err: ErrTurnActive}
 	}
 	k, err := c.wire.Start(ctx, acp.AgentMethodSessionPrompt, body, func([]byte, error) {
+		c.mu.Lock()
+		c.settleWithdrawn(c.state(id))
+		c.mu.Unlock()
 		if onReply != nil {
 			onReply()
 		}
@@ -148,11 +151,7 @@ func (c *Conn) endTurn(t *promptTurn, id acp.SessionId) (cancelled bool) {
 	if c.wire.Err() != nil {
 		c.settleRest()
 	}
-	for r := range s.asks {
-		if r.Context().Err() != nil {
-			c.settle(s, r, refusal(whyWithdrawn))
-		}
-	}
+	c.settleWithdrawn(s)
 	return t.cancel != nil && !t.cancel.After(t.call)
 }
 

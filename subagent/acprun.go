@@ -73,7 +73,7 @@ func (a *acpRun) turn(ctx context.Context) turnEnd {
 	if a.provider.opts.SettleTime > 0 && err == nil {
 		a.settleTime(ctx)
 	}
-	a.collect.endTurn()
+	a.endTurn()
 	if n := a.agent.Conn().Stats().DroppedUpdates; n > 0 {
 		a.warn(fmt.Sprintf("%d updates of the agent were larger than is taken and are missing", n))
 	}
@@ -105,9 +105,14 @@ func (a *acpRun) prompt(ctx context.Context) (client.Answer, error) {
 	return a.session.Prompt(ctx, a.req.Prompt, &client.PromptOptions{OnReply: func() {
 		// From here on updates are late, unless there is a settle time for them.
 		if a.provider.opts.SettleTime == 0 {
-			a.collect.endTurn()
+			a.endTurn()
 		}
 	}})
+}
+
+func (a *acpRun) endTurn() {
+	a.collect.asked(int(a.agent.Conn().Stats().PermissionRequests))
+	a.collect.endTurn()
 }
 
 // settleTime waits for what comes after the answer to the prompt.
@@ -146,6 +151,10 @@ func (a *acpRun) close(final *Result) {
 	final.Exit = &report.Exit
 	a.collect.fillLate(final)
 	a.look(final)
+	if s := a.agent.Conn().Stats(); s.DuplicateAnswers+s.StrayAnswers > 0 {
+		final.Warnings = append(final.Warnings, fmt.Sprintf(
+			"answers of the agent were ignored: %d to requests that it had answered, %d to requests that were never made", s.DuplicateAnswers, s.StrayAnswers))
+	}
 	if report.StderrErr != nil {
 		final.Warnings = append(final.Warnings, a.redact("not all of stderr was passed on: "+report.StderrErr.Error()))
 	}

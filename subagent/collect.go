@@ -56,7 +56,9 @@ type collector struct {
 	cardLimit int
 	cardBytes int
 	cardsFull bool
-	lateAsk   bool // permission was asked for, or still open, after the turn
+	// answered counts the permission requests that have their answer, pending those that
+	// had none when the turn ended, lateAsks those answered since then.
+	answered, pending, lateAsks int
 
 	plan   []PlanEntry
 	usage  *Usage
@@ -109,6 +111,15 @@ func (c *collector) update(u *client.Update) {
 		c.early[session] = append(c.early[session], u.Clone())
 	default:
 		c.counts.Foreign++
+	}
+}
+
+// asked says, just before the end of the turn, how often permission was asked for in it.
+func (c *collector) asked(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.over {
+		c.pending = n - c.answered
 	}
 }
 
@@ -261,6 +272,12 @@ func (c *collector) room(bytes int) bool {
 func (c *collector) permission(rec permission.Record) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.answered++
+	if c.over {
+		c.lateAsks++
+	} else if c.pending > 0 {
+		c.pending--
+	}
 	if len(c.records) >= maxCards {
 		c.cardsFull = true
 		return
@@ -273,7 +290,6 @@ func (c *collector) permission(rec permission.Record) {
 		}
 	}
 	c.records = append(c.records, rec)
-	c.lateAsk = c.lateAsk || c.over
 	if rec.SessionID != c.session {
 		return // a nested session's calls are not this session's
 	}
@@ -421,7 +437,10 @@ func (c *collector) fillLate(res *Result) {
 	if late := c.records[min(len(res.Permissions), len(c.records)):]; len(late) > 0 {
 		res.Permissions = append(slices.Clone(res.Permissions), late...)
 	}
-	if c.lateAsk {
+	if c.pending > 0 {
+		res.Warnings = append(res.Warnings, "the agent ended the turn while it waited for an answer to a permission request")
+	}
+	if c.lateAsks > c.pending {
 		res.Warnings = append(res.Warnings, "the agent asked for permission after it had ended the turn")
 	}
 	if c.lateText {

@@ -1,0 +1,80 @@
+package subagent_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/errand-acp/errand/internal/check"
+	"github.com/errand-acp/errand/permission"
+	"github.com/errand-acp/errand/subagent"
+)
+
+// Questions that are not answered when their turn ends are told of as what they are.
+func TestLateQuestions(t *testing.T) {
+	t.Parallel()
+	const (
+		first    = `send {"jsonrpc": "2.0", "id": "p1", "method": "session/request_permission", "params": {"sessionId": "session-1", "toolCall": {"toolCallId": "c1"}, "options": [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]}}` + "\n"
+		second   = `send {"jsonrpc": "2.0", "id": "p2", "method": "session/request_permission", "params": {"sessionId": "session-1", "toolCall": {"toolCallId": "c2"}, "options": [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]}}` + "\n"
+		withdraw = `send {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": "p1"}}` + "\n"
+		end      = "stop end_turn\n"
+
+		wasOpen = "ended the turn while it waited for an answer to a permission request"
+		wasLate = "asked for permission after it had ended the turn"
+	)
+	for _, test := range []struct {
+		name, script string
+		has, lacks   []string
+	}{
+		{"open at the end", first + end, []string{wasOpen}, []string{wasLate}},
+		{"after the end", end + first, []string{wasLate}, []string{wasOpen}},
+		{"open, and after the end", first + end + second, []string{wasOpen, wasLate}, nil},
+		{"withdrawn before the end", first + withdraw + end, nil, []string{wasOpen, wasLate}},
+		{"withdrawn after the end", first + end + withdraw, []string{wasOpen}, []string{wasLate}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			over := make(chan struct{})
+			s := play(t, "on session/prompt\n"+test.script+"write said\n", &subagent.ACPOptions{
+				Permission: permission.PolicyFunc(func(context.Context, permission.Request) permission.Decision {
+					<-over
+					return permission.Decision{}
+				}),
+			})
+			req := s.request("go")
+			run, err := s.provider.Start(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-run.Done()
+			for deadline := time.Now().Add(hang); ; time.Sleep(time.Millisecond) {
+				if _, err := os.Stat(filepath.Join(req.Dir, "said")); err == nil {
+					break
+				} else if time.Now().After(deadline) {
+					t.Fatal(err)
+				}
+			}
+			close(over)
+			warnings := strings.Join(run.Close().Warnings, "\n")
+			check.Has(t, warnings, test.has...)
+			check.Lacks(t, warnings, test.lacks...)
+		})
+	}
+}
+
+// Answers that nobody waits for change nothing, and the result tells how many came.
+func TestAnswersToNothing(t *testing.T) {
+	t.Parallel()
+	res := play(t, `on session/new; reply {"sessionId": "session-1"}; reply {"sessionId": "session-2"}
+		on session/prompt
+		reply {"stopReason": "refusal"} id=99999
+		reply {"stopReason": "refusal"} id="no-such-request"
+		text "an answer"`, nil).run("go")
+	check.Equal(t, "output", res.Output, "an answer")
+	check.Equal(t, "warnings", strings.Join(res.Warnings, "\n"),
+		"answers of the agent were ignored: 1 to requests that it had answered, 2 to requests that were never made")
+	check.Equal(t, "warnings of a run without any", len(play(t, `on session/prompt; text "an answer"`, nil).run("go").Warnings), 0)
+}

@@ -58,6 +58,7 @@ func (a Ask) Decide(ctx context.Context, req Request) Decision {
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	req = req.keepFacts()
 	q := Question{ID: rand.Text(), Request: req, Facts: req.Facts()}
 	q.Expires, _ = ctx.Deadline()
 	q.Standing = a.Always && !req.once && len(q.Facts.Risks) == 0

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/coder/acp-go-sdk"
 )
@@ -104,12 +105,47 @@ type Diff struct {
 	New string  `json:"new"`
 }
 
+// drawn keeps the facts of a request, so that all who look at it see the same.
+type drawn struct {
+	mu    sync.Mutex // guards facts
+	facts *Facts
+}
+
 // Facts draws the facts from the request. It may ask r.Resolve and r.LookPath about
-// many paths; within Decide it is done once.
+// many paths. Within Decide it is done once, and of the request that Decide was given: a
+// policy that wants other facts puts what it needs into a Request of its own.
 func (r Request) Facts() Facts {
-	if r.facts != nil {
-		return *r.facts
+	if r.facts == nil {
+		return r.drawFacts()
 	}
+	r.facts.mu.Lock()
+	defer r.facts.mu.Unlock()
+	if r.facts.facts == nil {
+		f := r.drawFacts()
+		r.facts.facts = &f
+	}
+	return *r.facts.facts
+}
+
+// keepFacts returns r with a place for its facts.
+func (r Request) keepFacts() Request {
+	if r.facts == nil {
+		r.facts = &drawn{}
+	}
+	return r
+}
+
+// seenFacts returns the facts if anybody has looked at them.
+func (r Request) seenFacts() *Facts {
+	if r.facts == nil {
+		return nil
+	}
+	r.facts.mu.Lock()
+	defer r.facts.mu.Unlock()
+	return r.facts.facts
+}
+
+func (r Request) drawFacts() Facts {
 	f := Facts{
 		Method: r.Method, Kinds: []acp.ToolKind{}, Tools: []string{}, Dir: r.Dir,
 		Paths: []Path{}, Commands: []Command{}, Hosts: []Host{}, Diffs: []Diff{}, Risks: []string{},
@@ -198,6 +234,42 @@ func (f *Facts) risks() []string {
 		return []string{}
 	}
 	return risks
+}
+
+// Map returns the facts with every text in them changed by change, as for secrets that
+// are not to be told. The digest stays.
+func (f Facts) Map(change func(string) string) Facts {
+	list := func(in []string) []string {
+		out := make([]string, len(in))
+		for i := range in {
+			out[i] = change(in[i])
+		}
+		return out
+	}
+	f.at, f.every = nil, nil // they are for rules, and these are for people
+	f.Kinds = slices.Clone(f.Kinds)
+	for i := range f.Kinds {
+		f.Kinds[i] = acp.ToolKind(change(string(f.Kinds[i])))
+	}
+	f.Tools, f.Title, f.Dir, f.Risks = list(f.Tools), change(f.Title), change(f.Dir), list(f.Risks)
+	f.Paths, f.Commands, f.Hosts, f.Diffs = slices.Clone(f.Paths), slices.Clone(f.Commands), slices.Clone(f.Hosts), slices.Clone(f.Diffs)
+	for i, p := range f.Paths {
+		f.Paths[i] = Path{Told: change(p.Told), Abs: change(p.Abs), Resolved: change(p.Resolved), Key: change(p.Key), Odd: p.Odd}
+	}
+	for i, c := range f.Commands {
+		f.Commands[i] = Command{Argv: list(c.Argv), Env: list(c.Env), Dir: change(c.Dir), Shell: c.Shell, Line: change(c.Line), Program: change(c.Program)}
+	}
+	for i, h := range f.Hosts {
+		f.Hosts[i] = Host{Name: change(h.Name), Told: change(h.Told), Command: h.Command}
+	}
+	for i, d := range f.Diffs {
+		f.Diffs[i] = Diff{Path: change(d.Path), New: change(d.New)}
+		if d.Old != nil {
+			old := change(*d.Old)
+			f.Diffs[i].Old = &old
+		}
+	}
+	return f
 }
 
 // everyPath returns the paths, and the arguments of commands that may be some.

@@ -49,8 +49,8 @@ type remembering struct {
 func (r remembering) GuardsReads() bool { return GuardsReads(r.policy) }
 
 func (r remembering) Decide(ctx context.Context, req Request) Decision {
+	req = req.keepFacts()
 	f := req.Facts()
-	req.facts = &f
 	want := grant{runID: req.RunID, sessionID: req.SessionID, dir: req.Dir}
 	if d, ok := r.policy.(interface{ Digest() string }); ok {
 		want.policy = d.Digest()

@@ -39,7 +39,7 @@ type Request struct {
 	// we do not know, or contradict each other.
 	Options []acp.PermissionOption `json:"options"`
 
-	facts *Facts // of this very request, where Decide has drawn them already
+	facts *drawn // what Facts has found already; nil for nowhere to keep it
 	once  bool   // Rules: a standing option will not be accepted
 }
 

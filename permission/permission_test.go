@@ -163,7 +163,7 @@ func TestRecord(t *testing.T) {
 	if err := json.Unmarshal(text, &fields); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"kind", "title", "optionId", "rawInput"} {
+	for _, name := range []string{"kind", "title", "optionId", "rawInput", "facts"} {
 		if v, ok := fields[name]; !ok || v != nil {
 			t.Errorf("%s is %v (there: %v), want null", name, v, ok)
 		}

@@ -30,6 +30,9 @@ type Record struct {
 	// Ambiguous is set where the policy would have allowed but could not tell which
 	// of several like options was meant.
 	Ambiguous bool `json:"ambiguous"`
+	// Facts are what the call is about, if the policy went by them (Rules, Ask, Grants
+	// do); null where it looked at the options only.
+	Facts *Facts `json:"facts"`
 	// Ms is the time the decision took, in milliseconds.
 	Ms float64 `json:"ms"`
 }
@@ -46,6 +49,7 @@ type Option struct {
 // that was selected, not from what the policy thought it was.
 func Decide(ctx context.Context, p Policy, req Request) (Decision, Record) {
 	start := time.Now()
+	req = req.keepFacts()
 	d := ask(ctx, p, req)
 	if d.Rule == "" {
 		d.Rule = "policy"
@@ -107,6 +111,7 @@ func record(req Request, d Decision, outcome Outcome, took time.Duration) Record
 		Decision:   outcome,
 		Rule:       d.Rule,
 		Ambiguous:  d.Ambiguous,
+		Facts:      req.seenFacts(),
 		Ms:         float64(took.Microseconds()) / 1000,
 	}
 	if k := req.ToolCall.Kind; k != nil {

@@ -129,8 +129,8 @@ func effectOf(e Effect) Effect {
 // Decide implements Policy. It reads the request's facts, and asks r.Ask where they
 // come to a question.
 func (r *Rules) Decide(ctx context.Context, req Request) Decision {
+	req = req.keepFacts()
 	f := req.Facts()
-	req.facts = &f
 	v := r.verdict(&f)
 	name := string(v.Effect) + ": " + v.Rule
 	switch v.Effect {

@@ -19,8 +19,7 @@ func (s strictest) Decide(ctx context.Context, req Request) Decision {
 	if len(s) == 0 {
 		return Reject().Decide(ctx, req)
 	}
-	f := req.Facts()
-	req.facts = &f
+	req = req.keepFacts()
 	var agreed Decision
 	var rules []string
 	for _, p := range s {

@@ -1,0 +1,142 @@
+package permission_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/errand-acp/errand/permission"
+)
+
+func TestWarnings(t *testing.T) {
+	tests := []struct{ name, rule, want string }{
+		{"none", `{"effect":"allow","commands":[["go","test","**"]]}`, ""},
+		{"an interpreter", `{"effect":"allow","commands":[["ls"],["python3","**"]]}`, "rule 1: allows everything through python3"},
+		{"an interpreter with one argument", `{"effect":"allow","commands":[["node","*"]]}`, "rule 1: allows everything through node"},
+		{"an interpreter by its path", `{"effect":"allow","commands":[["/bin/sh","-c","*"]]}`, "rule 1: allows everything through /bin/sh"},
+		{"a launcher behind a variable", `{"effect":"allow","commands":[["A=*","xargs","**"]]}`, "rule 1: allows everything through xargs"},
+		{"an interpreter with what it runs", `{"effect":"allow","commands":[["python3","tools/gen.py"]]}`, ""},
+		{"an interpreter that is denied", `{"effect":"deny","commands":[["python3","**"]]}`, ""},
+		{"any program", `{"name":"x","effect":"allow","commands":[["*","--version"]]}`, "rule 1 (x): allows every program that is no interpreter and no launcher"},
+		{"a shell", `{"effect":"allow","shell":true}`, "rule 1: shell allows every command, whatever else it names"},
+		{"any file", `{"effect":"allow","kinds":["read"]}`, "rule 1: names no paths, and allows every file of this machine that is not sensitive"},
+		{"any host", `{"effect":"allow","kinds":["fetch"]}`, "rule 1: names no hosts, and allows every one"},
+		{"no command", `{"effect":"allow","kinds":["execute"]}`, "rule 1: names no commands, and matches no call that runs one"},
+		{"a title", `{"effect":"allow","titles":["Read *"]}`, "rule 1: goes by the agent's own words alone"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := strings.Join(rules(t, `{"rules":[`+tt.rule+`]}`).Warnings(), "\n")
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	got := rules(t, `{"default":"allow","sensitive":"allow","rules":[{"effect":"deny","commands":[["rm","**"]]}]}`).Warnings()
+	if len(got) != 3 {
+		t.Errorf("got %q", got)
+	}
+}
+
+// What a warning says of a launcher is so.
+func TestNamedInterpreter(t *testing.T) {
+	r := rules(t, `{"rules":[{"effect":"allow","commands":[["python3","tools/gen.py"],["bash","-lc","go test ./..."],["env","**"]]}]}`)
+	for text, want := range map[string]permission.Effect{
+		run("python3 tools/gen.py"):   permission.EffectAllow,
+		run("python3 tools/gen.py x"): permission.EffectDeny,
+		run("python3 -c x"):           permission.EffectDeny,
+		`{"kind":"execute","rawInput":{"cmd":["bash","-lc","go test ./..."]}}`:   permission.EffectAllow,
+		`{"kind":"execute","rawInput":{"cmd":["bash","-lc","go test ./...;x"]}}`: permission.EffectDeny,
+		`{"kind":"execute","rawInput":{"cmd":["env","A=b","evil"]}}`:             permission.EffectAllow,
+	} {
+		if v := r.Explain(call(t, text)); v.Effect != want {
+			t.Errorf("%s: %+v, want %s", text, v, want)
+		}
+	}
+}
+
+func TestPolicyDigest(t *testing.T) {
+	a, b := rules(t, workspace), rules(t, strings.ReplaceAll(workspace, "\n", " "))
+	if a.Digest() != b.Digest() || len(a.Digest()) != 64 {
+		t.Errorf("digests %s and %s of the same policy", a.Digest(), b.Digest())
+	}
+	if c := rules(t, strings.Replace(workspace, "pkg.go.dev", "go.dev", 1)); c.Digest() == a.Digest() {
+		t.Error("the same digest of another policy")
+	}
+}
+
+func TestPolicySchema(t *testing.T) {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(permission.PolicySchema(), &s); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := s.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{
+		workspace: true,
+		`{"$schema":"x","version":1,"rules":[{"effect":"ask","shell":true,"always":true,"name":"n"}],"choose":["a"],"first":true,"sensitive":"deny"}`: true,
+		`{"rules":[{"effect":"allow"}]}`:                                false,
+		`{"rules":[{"effect":"allow","path":["a"]}]}`:                   false,
+		`{"rules":[{"effect":"permit","shell":true}]}`:                  false,
+		`{"rules":[],"defalt":"deny"}`:                                  false,
+		`{"rules":[{"effect":"allow","commands":["go test"]}]}`:         false,
+		`{"rules":[{"effect":"allow","kinds":["write"],"shell":true}]}`: false,
+		`{"version":2,"rules":[]}`:                                      false,
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(v); (err == nil) != want {
+			t.Errorf("%s: the schema says %v", text, err)
+		}
+		if _, err := permission.ParseRules([]byte(text)); (err == nil) != want {
+			t.Errorf("%s: ParseRules says %v", text, err)
+		}
+	}
+
+	fields := func(t reflect.Type, more ...string) []string {
+		for i := range t.NumField() {
+			if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "-" && name != "" {
+				more = append(more, name)
+			}
+		}
+		slices.Sort(more)
+		return more
+	}
+	names := func(s *jsonschema.Schema) []string {
+		var out []string
+		for name := range s.Properties {
+			out = append(out, name)
+		}
+		slices.Sort(out)
+		return out
+	}
+	if diff := cmp.Diff(fields(reflect.TypeFor[permission.Rules](), "$schema", "version"), names(&s)); diff != "" {
+		t.Errorf("fields of a policy (-type +schema):\n%s", diff)
+	}
+	if diff := cmp.Diff(fields(reflect.TypeFor[permission.Rule]()), names(s.Defs["rule"])); diff != "" {
+		t.Errorf("fields of a rule (-type +schema):\n%s", diff)
+	}
+}
+
+// Rules that are made in Go and hold nonsense deny.
+func TestRulesInGo(t *testing.T) {
+	r := &permission.Rules{Default: "permit", Rules: []permission.Rule{{Effect: "permit", Shell: true}}}
+	if err := r.Validate(); err == nil {
+		t.Error("it is valid")
+	}
+	if v := r.Explain(call(t, edit("a"))); v.Effect != permission.EffectDeny {
+		t.Errorf("got %+v", v)
+	}
+	if d, _ := permission.Decide(t.Context(), &permission.Rules{}, call(t, edit("a"))); d.OptionID != "no" || d.Rule != "deny: default" {
+		t.Errorf("the zero value: %+v", d)
+	}
+}

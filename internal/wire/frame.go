@@ -124,6 +124,26 @@ func idKey(raw []byte) string {
 	return string(raw)
 }
 
+// mayBeFrame reports whether a line that begins like this may be a frame, or several.
+func mayBeFrame(start []byte) bool {
+	text := trimLead(start)
+	return len(text) == 0 || text[0] == '{' || text[0] == '['
+}
+
+// areFrames reports whether text is nothing but objects, one behind the other, that all
+// say that they are JSON-RPC: frames of an agent whose threads write them and their line
+// ends apart. A log line with a frame in it is none.
+func areFrames(text []byte) bool {
+	for len(text) > 0 {
+		s := NewScan(text)
+		if f, ok := parseFrame(&s, nil); !ok || !f.marked {
+			return false
+		}
+		text = trimLead(s.Rest())
+	}
+	return true
+}
+
 // trimLead returns text without what a launcher or a terminal may have put before a
 // frame: white space, a byte order mark, control characters, escape sequences.
 func trimLead(text []byte) []byte {

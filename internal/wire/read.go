@@ -33,7 +33,7 @@ func (c *Conn) read() {
 	}
 }
 
-// take takes one line, or one that is over the limit, of which start has been read.
+// take takes one line, or one that is not kept (over), of which start has been read.
 // Nothing that a peer writes must end this program: a line that makes the reading of
 // it panic is noise.
 func (c *Conn) take(start []byte, over bool) {
@@ -76,13 +76,13 @@ func (c *Conn) end(cause error) {
 	c.lines = lines{}
 }
 
-// line takes one line: a frame, an array of frames, nothing, or noise.
+// line takes one line: a frame, several, an array of them, nothing, or noise.
 func (c *Conn) line(line []byte) {
 	text := trimLead(line)
 	if len(text) == 0 {
 		return
 	}
-	if text[0] != '{' && text[0] != '[' {
+	if !mayBeFrame(text) {
 		c.noise(line)
 		return
 	}
@@ -94,9 +94,12 @@ func (c *Conn) line(line []byte) {
 	defer func() { *s = Scan{} }() // it would hold a long line
 	if text[0] == '{' {
 		f, ok := parseFrame(s, c)
-		if s.tooMuch {
+		switch {
+		case s.tooMuch:
 			c.complexLine(line, text)
-		} else if !ok || len(trimLead(s.Rest())) > 0 || !c.route(&f, len(line), nil) {
+		case ok && len(trimLead(s.Rest())) > 0 && areFrames(text):
+			c.glued(line, text)
+		case !ok || len(trimLead(s.Rest())) > 0 || !c.route(&f, len(line), nil):
 			c.noise(line)
 		}
 		return
@@ -129,7 +132,23 @@ func (c *Conn) line(line []byte) {
 	}
 }
 
-// overLine takes a line that is too long, of which start has been read. head is what
+// glued takes a line of several frames without line ends between them.
+func (c *Conn) glued(line, text []byte) {
+	taken := true
+	for len(text) > 0 {
+		c.relieve()
+		c.scan = NewScan(text)
+		f, _ := parseFrame(&c.scan, c)
+		rest := c.scan.Rest()
+		taken = c.route(&f, len(text)-len(rest), nil) && taken
+		text = trimLead(rest)
+	}
+	if !taken {
+		c.noise(line)
+	}
+}
+
+// overLine takes a line that is too long to be kept, of which start has been read. head is what
 // may be kept of it.
 func (c *Conn) overLine(start, head []byte) {
 	s, frames := c.skimmer(&TooLargeError{Limit: c.opts.MaxMessageBytes})

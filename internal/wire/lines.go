@@ -30,8 +30,8 @@ type lines struct {
 }
 
 // next returns the next line without its newline, valid until the next call. If
-// over is set the line is longer than max and this is its first part, to be followed
-// by a call of rest. What the stream ends with counts as a line even without a
+// over is set the line is longer than max, or long and no frame whatever comes, and this
+// is its first part, to be followed by a call of rest. What the stream ends with counts as a line even without a
 // newline.
 func (l *lines) next() (line []byte, over bool, err error) {
 	for {
@@ -48,7 +48,7 @@ func (l *lines) next() (line []byte, over bool, err error) {
 		l.seen = l.end
 		line = l.buf[l.pos:l.end]
 		switch {
-		case len(line) > l.max:
+		case len(line) > l.max || len(line) >= bulkBuffer && l.end == len(l.buf) && !mayBeFrame(line):
 			l.pos = l.end
 			return line, true, nil
 		case l.err != nil && len(line) > 0:

@@ -37,7 +37,7 @@ func readLines(r io.Reader, max int) (got []string, err error) {
 }
 
 func TestLines(t *testing.T) {
-	long := strings.Repeat("x", 3*bulkBuffer)
+	long := "{" + strings.Repeat("x", 3*bulkBuffer)
 	for _, tt := range []struct {
 		name, text string
 		max        int
@@ -122,10 +122,15 @@ func TestLinesBuffer(t *testing.T) {
 	if size := read("short\n"); size != minBuffer {
 		t.Errorf("the buffer is %d for a short line, want %d", size, minBuffer)
 	}
-	if size := read(strings.Repeat("x", max/2) + "\n"); size < max/2 || size > max+1 {
+	if size := read("{" + strings.Repeat("x", max/2) + "\n"); size < max/2 || size > max+1 {
 		t.Errorf("the buffer is %d for a line of %d", size, max/2)
 	}
-	read(strings.Repeat("x", 8*max) + "\n")
+	read("{" + strings.Repeat("x", 8*max) + "\n")
+	for _, start := range []string{"x", " \x1b[0m> {"} {
+		if size := read(start + strings.Repeat("x", max/2) + "\n"); size > bulkBuffer {
+			t.Errorf("the buffer is %d for a line that begins with %q", size, start)
+		}
+	}
 	for range 10 {
 		read("short\n")
 	}

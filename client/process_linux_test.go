@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -46,6 +47,9 @@ func daemon(file string) string {
 		wait file ` + file + `
 		`
 }
+
+// patient are graces for agents that do what they are asked to, however busy the machine.
+var patient = client.Graces{Cancel: hang, Close: hang, EOF: hang, Term: hang, Kill: hang}
 
 // held is a hold on a process, which none that gets its number later can be taken for.
 type held struct {
@@ -149,7 +153,7 @@ func TestDaemonIsGone(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := play(t, tt.src)
-			s.opts.Graces = tt.graces
+			s.opts.Graces = cmp.Or(tt.graces, patient)
 			s.completes(s.session(), "go", "end_turn")
 			d := s.hold("daemon")
 			d.escaped(s.agent)
@@ -166,6 +170,7 @@ func TestDaemonIsGone(t *testing.T) {
 	t.Run("of a start that fails", func(t *testing.T) {
 		t.Parallel()
 		s := play(t, "on session/new\n"+daemon("daemon")+`fail -32603 "no"`)
+		s.opts.Graces = patient
 		a := s.start()
 		_, err := a.NewSession(t.Context(), nil)
 		s.asError(err, client.KindAgent, client.StepNewSession)
@@ -175,6 +180,7 @@ func TestDaemonIsGone(t *testing.T) {
 
 		s = play(t, "on initialize\n"+daemon("daemon")+`append ready "$pid"
 			reply {"protocolVersion":2}`)
+		s.opts.Graces = patient
 		_, err = client.Start(t.Context(), s.command, &s.opts)
 		s.asError(err, client.KindVersion, client.StepInitialize)
 		s.Gone("daemon")
@@ -187,7 +193,7 @@ func TestRunIDTellsWhoseItIs(t *testing.T) {
 	t.Parallel()
 	id := rand.Text()
 	s := play(t, "on session/prompt\nwrite runs $env.ERRAND_RUN\n"+daemon("daemon"))
-	s.opts.RunID = id
+	s.opts.RunID, s.opts.Graces = id, patient
 	s.completes(s.session(), "go", "end_turn")
 	runs := strings.Split(s.File("runs"), ":")
 	check.Equal(t, "last of ERRAND_RUN", runs[len(runs)-1], id)
@@ -229,10 +235,10 @@ func TestSweepOption(t *testing.T) {
 			t.Parallel()
 			s := play(t, "on session/prompt\n"+daemon("daemon")+"spawn; write helper \"$pid\"; wait forever; end\nwait file helper")
 			s.opts.Sweep = mode
-			s.opts.Graces = client.Graces{EOF: 2 * time.Second, Term: hang, Kill: hang} // the helper hears of no EOF
+			s.opts.Graces = deafToEOF // as the helper is: it has no stdin
 			s.completes(s.session(), "go", "end_turn")
 			helper, d := s.hold("helper"), s.hold("daemon")
-			s.close(s.agent, client.RungEOF, "exit status 0")
+			s.agent.Close()
 			helper.gone()
 			if mode == client.SweepGroup {
 				d.there()
@@ -248,6 +254,7 @@ func TestAgentsSideBySide(t *testing.T) {
 	t.Parallel()
 	const src = "on session/prompt 1\n%s\non session/prompt\ntext \"still here\""
 	a, b := play(t, fmt.Sprintf(src, daemon("daemon"))), play(t, fmt.Sprintf(src, daemon("daemon")))
+	a.opts.Graces, b.opts.Graces = patient, patient
 	sessionA, sessionB := a.session(), b.session()
 	a.completes(sessionA, "first", "end_turn")
 	b.completes(sessionB, "first", "end_turn")
@@ -266,7 +273,7 @@ func TestAgentsSideBySide(t *testing.T) {
 // said of the agent itself.
 func TestReportNamesWhatIsLeft(t *testing.T) {
 	s := play(t, "on session/prompt\n"+daemon("daemon"))
-	s.opts.Graces = client.Graces{Kill: 300 * time.Millisecond}
+	s.opts.Graces = client.Graces{EOF: hang, Kill: 300 * time.Millisecond}
 	s.completes(s.session(), "go", "end_turn")
 	d := s.hold("daemon")
 	release, err := ptrace.KeepFromExiting(d.pid)
@@ -515,9 +522,10 @@ func TestNestedErrand(t *testing.T) {
 	outer.command.Env = append(outer.command.Env, "NESTED="+strings.TrimPrefix(env, parentVariable+"="))
 	outer.command.Args = append([]string{"-c", parentVariable + `="$NESTED" "$0" </dev/null >/dev/null & exec "$0" "$@"`, outer.command.Path}, outer.command.Args...)
 	outer.command.Path = "sh"
-	outer.opts.Graces = client.Graces{EOF: 2 * time.Second, Term: hang, Kill: hang} // the nested program hears of no EOF
+	outer.opts.Graces = deafToEOF // as the nested program is
 	outer.completes(outer.session(), "go", "end_turn")
 	beside := play(t, "on session/prompt\n"+daemon("daemon"))
+	beside.opts.Graces = patient
 	beside.completes(beside.session(), "go", "end_turn")
 
 	besides := beside.hold("daemon")
@@ -545,6 +553,6 @@ func TestNestedErrand(t *testing.T) {
 	all(held.gone, inners[0])
 	all(held.there, outers, inners[1])
 
-	outer.close(outer.agent, client.RungEOF, "exit status 0")
+	outer.agent.Close()
 	all(held.gone, outers, inners[1])
 }

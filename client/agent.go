@@ -27,6 +27,11 @@ type Agent struct {
 	startLeft time.Duration // of the startup deadline, until started
 	started   bool          // there was a session: the startup deadline is over
 	stopKill  func() bool   // takes Options.Kill's hand off the process; nil without one
+	// The terminals by their ids, nil for one that is being made.
+	terminals     map[string]*terminal
+	terminalsOver bool // none can be made any more
+
+	acts atomic.Int64 // numbers what we are asked to do
 
 	closing   atomic.Bool // we are ending it
 	closeOnce sync.Once   // guards report

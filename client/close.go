@@ -28,6 +28,7 @@ func (a *Agent) Close() *Report {
 	a.closing.Store(true)
 	a.closeOnce.Do(func() {
 		rung := a.closeSessions()
+		a.closeTerminals()
 		g := a.opts.Graces
 		a.finish(a.proc.Shutdown(proc.Graces{EOF: g.EOF, Term: g.Term, Kill: g.Kill}), rung)
 	})
@@ -39,6 +40,7 @@ func (a *Agent) Close() *Report {
 func (a *Agent) Kill() *Report {
 	a.closing.Store(true)
 	report := a.proc.Kill(a.opts.Graces.Kill)
+	a.closeTerminals()
 	a.closeOnce.Do(func() { a.finish(report, RungExit) })
 	return a.report
 }
@@ -60,6 +62,7 @@ func (a *Agent) finish(report proc.Report, before Rung) {
 	a.conn.mu.Unlock()
 	a.conn.Shut(errShutdown)
 	a.cancelTurns() // those whose answer waits behind a callback
+	a.closeFiles()
 	a.report = newReport(report, before)
 	a.log("agent ended", slog.Int("pid", a.PID()), slog.String("exit", a.report.Exit.String()), slog.String("rung", string(a.report.Exit.Rung)))
 }

@@ -42,6 +42,30 @@ type Options struct {
 	// reader: being slow slows the agent and loses nothing.
 	OnPermission func(permission.Record)
 
+	// Files says which files of a session's directory the agent may read and write
+	// through us (fs/read_text_file, fs/write_text_file). Writes, and reads of sensitive
+	// files, are put to Permission as well; permission.Rules see every read. The agent is
+	// told exactly as much in clientCapabilities.
+	// See https://agentclientprotocol.com/protocol/file-system.
+	Files FileAccess
+	// MaxFileBytes bounds one such file; 0 means DefaultMaxFileBytes.
+	MaxFileBytes int
+	// Terminals lets the agent run commands through us (terminal/*). Each is put to
+	// Permission before it starts. A command gets what envscrub leaves of the agent's
+	// environment and pipes, not a terminal device; it ends with the agent.
+	// See https://agentclientprotocol.com/protocol/terminals.
+	Terminals bool
+	// MaxTerminalBytes bounds how much output of a command is kept, its end; 0 means
+	// DefaultMaxTerminalBytes. An agent may ask for less.
+	MaxTerminalBytes int
+	// ObserveFile, if set, is told of each file that the agent read or wrote through us,
+	// or wanted to. ObserveCommand is told of each command: when it was refused or has
+	// been started, and in that case once more when it has ended. Secrets are replaced. Both are called
+	// one at a time, with ObservePermission; they must not wait, and must not call the
+	// agent.
+	ObserveFile    func(FileRecord)
+	ObserveCommand func(CommandRecord)
+
 	// Observe, if set, sees every session update in wire order on the connection's
 	// reader, before anything else does. It must not wait, and must not keep the
 	// Update beyond the call (Update.Clone does).
@@ -83,7 +107,7 @@ func (o *Options) validate() error {
 	for _, f := range []struct {
 		name  string
 		value int
-	}{{"StderrTail", o.StderrTail}, {"MaxMessageBytes", o.MaxMessageBytes}, {"MaxQueueBytes", o.MaxQueueBytes}} {
+	}{{"StderrTail", o.StderrTail}, {"MaxMessageBytes", o.MaxMessageBytes}, {"MaxQueueBytes", o.MaxQueueBytes}, {"MaxFileBytes", o.MaxFileBytes}, {"MaxTerminalBytes", o.MaxTerminalBytes}} {
 		if f.value < 0 {
 			return configError("%s is negative: %d", f.name, f.value)
 		}
@@ -92,6 +116,11 @@ func (o *Options) validate() error {
 	case "", SweepRun, SweepGroup:
 	default:
 		return configError("Sweep: %q is neither %q nor %q", o.Sweep, SweepRun, SweepGroup)
+	}
+	switch o.Files {
+	case FilesNone, FilesRead, FilesWrite:
+	default:
+		return configError("Files: %q is neither %q nor %q", o.Files, FilesRead, FilesWrite)
 	}
 	if strings.ContainsAny(o.RunID, ":\x00") {
 		return configError("RunID: %q holds a colon or a NUL byte", o.RunID)

@@ -44,10 +44,11 @@ func (d *desk) settled(params json.RawMessage, rec *permission.Record, why strin
 func (a *Agent) permissionRequest(p acp.RequestPermissionRequest) permission.Request {
 	req := permission.Request{SessionID: string(p.SessionId), ToolCall: p.ToolCall, Options: p.Options}
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	if s := a.sessions[p.SessionId]; s != nil {
 		req.Dir = s.dir
 	}
+	a.mu.Unlock()
+	a.surroundings(&req)
 	return req
 }
 

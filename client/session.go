@@ -30,6 +30,7 @@ type Session struct {
 	raw   json.RawMessage
 
 	mu        sync.Mutex // guards what is below it
+	files     *Workspace // opened when a file of it is first asked for
 	turn      *turn      // the open one, nil between turns
 	cancelled bool       // the last turn was cancelled
 	silent    bool       // and never answered
@@ -38,6 +39,7 @@ type Session struct {
 
 // turn is an open prompt turn.
 type turn struct {
+	ctx    context.Context // ends when the turn is cancelled, and with it
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when Prompt has its answer or gave up
 }
@@ -185,7 +187,7 @@ func (s *Session) begin(ctx context.Context) (context.Context, *turn, error) {
 		return nil, nil, refuse(ErrTurnActive)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	s.turn = &turn{cancel: cancel, done: make(chan struct{})}
+	s.turn = &turn{ctx: ctx, cancel: cancel, done: make(chan struct{})}
 	return ctx, s.turn, nil
 }
 
@@ -211,6 +213,14 @@ func (s *Session) openTurn() *turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.turn
+}
+
+// turnContext ends when the open turn is cancelled; nil between turns.
+func (s *Session) turnContext() context.Context {
+	if t := s.openTurn(); t != nil {
+		return t.ctx
+	}
+	return nil
 }
 
 func (s *Session) wasCancelled() bool {

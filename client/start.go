@@ -99,6 +99,7 @@ func prepare(c Command, o *Options) (*launch, error) {
 	}
 	l.opts.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
 	l.opts.Graces = o.Graces.withDefaults()
+	l.opts.MaxTerminalBytes = cmp.Or(o.MaxTerminalBytes, DefaultMaxTerminalBytes)
 	for _, word := range slices.Concat([]string{c.Path}, c.Args) {
 		l.command = append(l.command, l.redact.String(word))
 	}
@@ -122,7 +123,7 @@ func (l *launch) spawn(ctx context.Context) (*Agent, error) {
 		launch: *l, proc: p,
 		sessions: make(map[acp.SessionId]*Session), startLeft: l.opts.StartTimeout,
 	}
-	a.conn = NewConn(&Handlers{OnUpdate: l.opts.Update}, p.Stdin(), p.Stdout(), &ConnOptions{
+	a.conn = NewConn(a.handlers(), p.Stdin(), p.Stdout(), &ConnOptions{
 		Logger: l.opts.Logger, MaxMessageBytes: l.opts.MaxMessageBytes, MaxQueueBytes: l.opts.MaxQueueBytes,
 		CancelGrace: l.opts.Graces.Cancel, Observe: l.opts.Observe, Redact: l.redact.Cut,
 		desk: (*desk)(a),
@@ -193,7 +194,7 @@ func (a *Agent) startContext(ctx context.Context) (_ context.Context, done func(
 	}
 }
 
-// initialize agrees on the protocol version. No optional capability is advertised.
+// initialize agrees on the protocol version and tells what the agent may ask of us.
 // See https://agentclientprotocol.com/protocol/initialization#version-negotiation.
 func (a *Agent) initialize(ctx context.Context) error {
 	self := Self()
@@ -201,6 +202,8 @@ func (a *Agent) initialize(ctx context.Context) error {
 	err := a.conn.Call(ctx, acp.AgentMethodInitialize, acp.InitializeRequest{
 		ProtocolVersion: acp.ProtocolVersionNumber,
 		ClientInfo:      &acp.Implementation{Name: self.Name, Version: self.Version},
+
+		ClientCapabilities: a.capabilities(),
 	}, &raw)
 	if err != nil {
 		return err

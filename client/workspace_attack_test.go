@@ -31,8 +31,8 @@ func TestWorkspaceAttacks(t *testing.T) {
 			s.both("/", client.FileOutside)
 		}},
 		{"directory whose name begins as ours", func(s *site) {
-			must(s.T, os.Mkdir(s.Dir()+"-evil", 0o777))
-			must(s.T, os.WriteFile(s.Dir()+"-evil/secret", []byte(secret), 0o666))
+			require(s.T, os.Mkdir(s.Dir()+"-evil", 0o777))
+			require(s.T, os.WriteFile(s.Dir()+"-evil/secret", []byte(secret), 0o666))
 			s.both(s.Dir()+"-evil/secret", client.FileOutside)
 			s.both(s.Dir()+"/../work-evil/secret", client.FileOutside)
 		}},
@@ -69,12 +69,12 @@ func TestWorkspaceAttacks(t *testing.T) {
 		{"chain of symlinks", func(s *site) {
 			s.link("two", "one")
 			s.link("sub/../three", "two")
-			must(s.T, os.Mkdir(s.at("sub"), 0o777))
+			require(s.T, os.Mkdir(s.at("sub"), 0o777))
 			s.link("../outside/secret", "three")
 			s.both(s.at("one"), client.FileOutside)
 		}},
 		{"symlink after symlinks that add up", func(s *site) {
-			must(s.T, os.MkdirAll(s.at("a/b"), 0o777))
+			require(s.T, os.MkdirAll(s.at("a/b"), 0o777))
 			s.link("a/b", "deep")
 			s.link("..", "a/b/up")
 			s.both(s.at("deep/up/../../outside/secret"), client.FileOutside)
@@ -97,29 +97,29 @@ func TestWorkspaceAttacks(t *testing.T) {
 		{"temporary file's name taken by a symlink", func(s *site) {
 			// It cannot be guessed; should it be, O_EXCL does not follow it.
 			s.link("../outside/secret", ".errand-.tmp")
-			must(s.T, s.Write(s.Context(), s.at("file"), "text"))
+			require(s.T, s.Write(s.Context(), s.at("file"), "text"))
 		}},
 		{"hard link", func(s *site) {
-			must(s.T, os.Link(s.outside+"/secret", s.at("link")))
-			must(s.T, s.Write(s.Context(), s.at("link"), "changed"))
+			require(s.T, os.Link(s.outside+"/secret", s.at("link")))
+			require(s.T, s.Write(s.Context(), s.at("link"), "changed"))
 			s.holds("link", "changed") // and the secret is untouched
 		}},
 		{"FIFO", func(s *site) {
-			must(s.T, syscall.Mkfifo(s.at("fifo"), 0o666))
+			require(s.T, syscall.Mkfifo(s.at("fifo"), 0o666))
 			s.both(s.at("fifo"), client.FileNoText) // at once, though nobody is at its other end
 		}},
 		{"symlink to a FIFO", func(s *site) {
-			must(s.T, syscall.Mkfifo(s.at("fifo"), 0o666))
+			require(s.T, syscall.Mkfifo(s.at("fifo"), 0o666))
 			s.link("fifo", "link")
 			s.both(s.at("link"), client.FileNoText)
 		}},
 		{"socket", func(s *site) {
 			fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
-			must(s.T, err)
+			require(s.T, err)
 			defer unix.Close(fd)
 			back, _ := os.Getwd()
 			s.Chdir(s.Dir()) // the name of a socket has to be short
-			must(s.T, unix.Bind(fd, &unix.SockaddrUnix{Name: "socket"}))
+			require(s.T, unix.Bind(fd, &unix.SockaddrUnix{Name: "socket"}))
 			s.Chdir(back)
 			s.both(s.at("socket"), client.FileNoText)
 		}},
@@ -134,14 +134,14 @@ func TestWorkspaceAttacks(t *testing.T) {
 			s.both(s.at("zero"), client.FileOutside)
 		}},
 		{"directory", func(s *site) {
-			must(s.T, os.Mkdir(s.at("sub"), 0o777))
+			require(s.T, os.Mkdir(s.at("sub"), 0o777))
 			s.both(s.at("sub"), client.FileNoText)
 		}},
 		{"huge file", func(s *site) {
 			f, err := os.Create(s.at("huge"))
-			must(s.T, err)
+			require(s.T, err)
 			defer f.Close()
-			must(s.T, f.Truncate(1<<40))
+			require(s.T, f.Truncate(1<<40))
 			_, err = s.Read(s.Context(), s.at("huge"), nil, nil)
 			s.refused(err, client.FileTooLarge)
 		}},
@@ -153,7 +153,7 @@ func TestWorkspaceAttacks(t *testing.T) {
 		}},
 		{"file that we may not write", func(s *site) {
 			s.file("mine", "old")
-			must(s.T, os.Chmod(s.at("mine"), 0o444))
+			require(s.T, os.Chmod(s.at("mine"), 0o444))
 			if os.Geteuid() == 0 {
 				s.Skip("root may")
 			}
@@ -162,8 +162,8 @@ func TestWorkspaceAttacks(t *testing.T) {
 		}},
 		{"setuid bit", func(s *site) {
 			s.file("tool", "old")
-			must(s.T, os.Chmod(s.at("tool"), 0o755|os.ModeSetuid|os.ModeSetgid))
-			must(s.T, s.Write(s.Context(), s.at("tool"), "new"))
+			require(s.T, os.Chmod(s.at("tool"), 0o755|os.ModeSetuid|os.ModeSetgid))
+			require(s.T, s.Write(s.Context(), s.at("tool"), "new"))
 			if info, _ := os.Stat(s.at("tool")); info.Mode() != 0o755 {
 				s.Errorf("its mode became %v", info.Mode())
 			}
@@ -172,13 +172,13 @@ func TestWorkspaceAttacks(t *testing.T) {
 			s.both(strings.Replace(s.at("../OUTSIDE/secret"), "/work/", "/WORK/", 1), client.FileOutside)
 		}},
 		{"backslashes", func(s *site) {
-			must(s.T, s.Write(s.Context(), s.at(`..\outside\new`), "a name like any other here"))
+			require(s.T, s.Write(s.Context(), s.at(`..\outside\new`), "a name like any other here"))
 		}},
 		{"workspace renamed", func(s *site) {
 			s.file("file", "text")
-			must(s.T, os.Rename(s.Dir(), s.Dir()+"-moved"))
-			must(s.T, os.Symlink(s.outside, s.Dir()))
-			must(s.T, s.Write(s.Context(), s.at("new"), "x")) // into what was opened, wherever it is
+			require(s.T, os.Rename(s.Dir(), s.Dir()+"-moved"))
+			require(s.T, os.Symlink(s.outside, s.Dir()))
+			require(s.T, s.Write(s.Context(), s.at("new"), "x")) // into what was opened, wherever it is
 			if _, err := s.Read(s.Context(), s.at("secret"), nil, nil); err == nil {
 				s.Error("it reads through the new link")
 			}

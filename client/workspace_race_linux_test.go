@@ -37,8 +37,8 @@ func TestWorkspaceRace(t *testing.T) {
 	for _, race := range races {
 		t.Run(race.name, func(t *testing.T) {
 			s := newSite(t, client.WorkspaceOptions{Write: true})
-			must(t, os.Mkdir(s.outside+"/sub", 0o777)) // so that all paths would lead to something
-			must(t, os.Link(s.outside+"/secret", s.outside+"/sub/secret"))
+			require(t, os.Mkdir(s.outside+"/sub", 0o777)) // so that all paths would lead to something
+			require(t, os.Link(s.outside+"/secret", s.outside+"/sub/secret"))
 			s.file(race.path, "inside")
 			s.link("../outside", "link")
 			stop := make(chan struct{})
@@ -72,7 +72,7 @@ func TestWorkspaceRace(t *testing.T) {
 			if in == 0 || out == 0 {
 				t.Errorf("there was no race: %d reads inside, %d refused", in, out)
 			}
-			must(t, os.RemoveAll(s.outside+"/sub"))
+			require(t, os.RemoveAll(s.outside+"/sub"))
 			s.untouched()
 			s.tidy(".")
 			s.tidy("sub")

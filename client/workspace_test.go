@@ -52,9 +52,9 @@ func newSite(t *testing.T, o client.WorkspaceOptions) *site {
 		t.Fatal(err)
 	}
 	s := &site{T: t, outside: filepath.Join(top, "outside")}
-	must(t, os.Mkdir(s.outside, 0o777))
-	must(t, os.WriteFile(filepath.Join(s.outside, "secret"), []byte(secret), 0o666))
-	must(t, os.Mkdir(filepath.Join(top, "work"), 0o777))
+	require(t, os.Mkdir(s.outside, 0o777))
+	require(t, os.WriteFile(filepath.Join(s.outside, "secret"), []byte(secret), 0o666))
+	require(t, os.Mkdir(filepath.Join(top, "work"), 0o777))
 	if s.Workspace, err = client.OpenWorkspace(filepath.Join(top, "work"), &o); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func newSite(t *testing.T, o client.WorkspaceOptions) *site {
 	return s
 }
 
-func must(t *testing.T, err error) {
+func require(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -74,13 +74,13 @@ func (s *site) at(path string) string { return s.Dir() + "/" + path }
 
 func (s *site) file(path, text string) {
 	s.Helper()
-	must(s.T, os.MkdirAll(filepath.Dir(s.at(path)), 0o777))
-	must(s.T, os.WriteFile(s.at(path), []byte(text), 0o666))
+	require(s.T, os.MkdirAll(filepath.Dir(s.at(path)), 0o777))
+	require(s.T, os.WriteFile(s.at(path), []byte(text), 0o666))
 }
 
 func (s *site) link(target, path string) {
 	s.Helper()
-	must(s.T, os.Symlink(target, s.at(path)))
+	require(s.T, os.Symlink(target, s.at(path)))
 }
 
 // refused asserts that err is a FileError for this reason.
@@ -96,7 +96,7 @@ func (s *site) refused(err error, why client.FileReason) {
 func (s *site) untouched() {
 	s.Helper()
 	entries, err := os.ReadDir(s.outside)
-	must(s.T, err)
+	require(s.T, err)
 	text, _ := os.ReadFile(filepath.Join(s.outside, "secret"))
 	if len(entries) != 1 || string(text) != secret {
 		s.Errorf("outside there is %v, and in the secret %q", entries, text)
@@ -216,14 +216,14 @@ func TestWorkspaceWrite(t *testing.T) {
 	s.holds("a/none", "made")
 	if runtime.GOOS != "windows" {
 		s.file("script", "old")
-		must(t, os.Chmod(s.at("script"), 0o751))
+		require(t, os.Chmod(s.at("script"), 0o751))
 		write("script", "new")
 		if info, _ := os.Stat(s.at("script")); info.Mode().Perm() != 0o751 {
 			t.Errorf("its mode became %v", info.Mode())
 		}
 	}
 	s.file("one", "shared")
-	must(t, os.Link(s.at("one"), s.at("other")))
+	require(t, os.Link(s.at("one"), s.at("other")))
 	write("one", "changed")
 	s.holds("one", "changed")
 	s.holds("other", "shared")

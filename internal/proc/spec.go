@@ -36,6 +36,9 @@ type Spec struct {
 	// and hold no colon; empty: a random one.
 	RunID string
 
+	// MergeStderr makes the child's stderr its stdout, so that what it writes stays in
+	// order. Stderr and StderrTail get nothing then.
+	MergeStderr bool
 	// Stderr, if not nil, receives the child's stderr as it comes, after Filter, one
 	// call at a time. While it blocks, 64 KiB wait for it, and then the child's stderr
 	// is held back until the child exits; after an error or a panic it is not called

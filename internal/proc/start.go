@@ -53,8 +53,12 @@ func Start(ctx context.Context, spec Spec) (_ *Process, err error) {
 	}
 	theirs, ours = append(theirs, stderrW), append(ours, stderrR)
 
+	stdio := theirs
+	if spec.MergeStderr {
+		stdio = files{stdinR, stdoutW, stdoutW} // and the pipe that is there for it is at its end at once
+	}
 	closeOnExec()
-	family, err := spawn(ctx, spec, argv, theirs)
+	family, err := spawn(ctx, spec, argv, stdio)
 	if err != nil {
 		return nil, err
 	}

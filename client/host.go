@@ -1,0 +1,225 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/coder/acp-go-sdk"
+
+	"github.com/errand-acp/errand/internal/proc"
+	"github.com/errand-acp/errand/permission"
+)
+
+// handlers are what the agent can ask of us: exactly what Options grant.
+func (a *Agent) handlers() *Handlers {
+	h := &Handlers{OnUpdate: a.opts.Update}
+	if a.opts.Files != FilesNone {
+		h.OnReadTextFile = a.readTextFile
+	}
+	if a.opts.Files == FilesWrite {
+		h.OnWriteTextFile = a.writeTextFile
+	}
+	if a.opts.Terminals {
+		h.OnCreateTerminal = a.createTerminal
+		h.OnKillTerminal = a.killTerminal
+		h.OnTerminalOutput = a.terminalOutput
+		h.OnReleaseTerminal = a.releaseTerminal
+		h.OnWaitForTerminalExit = a.waitForTerminalExit
+	}
+	return h
+}
+
+// capabilities are what the agent is told of them.
+// See https://agentclientprotocol.com/protocol/initialization#client-capabilities.
+func (a *Agent) capabilities() acp.ClientCapabilities {
+	return acp.ClientCapabilities{
+		Fs: acp.FileSystemCapabilities{
+			ReadTextFile:  a.opts.Files != FilesNone,
+			WriteTextFile: a.opts.Files == FilesWrite,
+		},
+		Terminal: a.opts.Terminals,
+	}
+}
+
+// session returns one of ours, for a request that names it.
+func (a *Agent) session(id acp.SessionId) (*Session, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if s := a.sessions[id]; s != nil {
+		return s, nil
+	}
+	return nil, &acp.RequestError{Code: codeParams, Message: "no session of this connection has that id"}
+}
+
+// The options of a question that we put in the agent's place.
+const (
+	hostAllow  = "allow"
+	hostReject = "reject"
+)
+
+// act is something that an agent wants us to do, as a policy is asked about it.
+type act struct {
+	method string
+	kind   acp.ToolKind
+	title  string
+	path   string // announced; empty for none
+	diff   *acp.ToolCallContentDiff
+	input  map[string]any
+}
+
+// errDenied is the answer to an act that the policy did not allow.
+type errDenied struct{ rule string }
+
+func (e *errDenied) Error() string { return "not permitted (" + e.rule + ")" }
+
+// decide asks the policy about an act in a session. It is told and recorded like a
+// question of the agent's own, and like that one it comes to nothing once the turn has
+// been cancelled. The error is an errDenied.
+func (a *Agent) decide(ctx context.Context, s *Session, id string, act act) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if over := s.turnContext(); over != nil {
+		defer context.AfterFunc(over, func() { cancel(errTurnCancelled) })()
+	}
+	since := time.Now()
+	req := a.hostRequest(s, id, act)
+	var rec permission.Record
+	if ctx.Err() == nil && !s.wasCancelled() {
+		_, rec = permission.Decide(ctx, a.opts.Permission, req)
+	}
+	switch {
+	case s.wasCancelled() || errors.Is(context.Cause(ctx), errTurnCancelled):
+		rec = permission.Withdrawn(req, whyCancelled, since)
+	case ctx.Err() != nil:
+		rec = permission.Withdrawn(req, whyWithdrawn, since)
+	}
+	a.tellPermission(rec)
+	if rec.Decision != permission.Allowed {
+		return &errDenied{rec.Rule}
+	}
+	return nil
+}
+
+var errTurnCancelled = errors.New(whyCancelled)
+
+func (a *Agent) hostRequest(s *Session, id string, act act) permission.Request {
+	call := acp.ToolCallUpdate{ToolCallId: acp.ToolCallId(id), Kind: &act.kind, Title: &act.title, RawInput: act.input}
+	if act.path != "" {
+		call.Locations = []acp.ToolCallLocation{{Path: act.path}}
+	}
+	if act.diff != nil {
+		call.Content = []acp.ToolCallContent{{Diff: act.diff}}
+	}
+	req := permission.Request{
+		SessionID: string(s.id), Method: act.method, Dir: s.dir, ToolCall: call,
+		Options: []acp.PermissionOption{
+			{OptionId: hostAllow, Kind: acp.PermissionOptionKindAllowOnce, Name: "Allow"},
+			{OptionId: hostReject, Kind: acp.PermissionOptionKindRejectOnce, Name: "Reject"},
+		},
+	}
+	a.surroundings(&req)
+	return req
+}
+
+// surroundings fills in what a policy needs to know of the machine.
+func (a *Agent) surroundings(req *permission.Request) {
+	req.RunID = a.opts.RunID
+	req.Home, _ = os.UserHomeDir()
+	req.Resolve = resolve
+	dir := req.Dir
+	req.LookPath = func(name string) (string, error) { return proc.LookPath(programIn(dir, name), a.spec.Env) }
+}
+
+// resolve returns path with its symbolic links resolved as far as it exists. What is
+// behind ".." is what the system finds there, not what the text says.
+func resolve(path string) (string, error) {
+	missing := ""
+	for {
+		at, err := filepath.EvalSymlinks(path)
+		if err == nil {
+			return filepath.Join(at, missing), nil
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			return "", err
+		}
+		// A link that leads nowhere is not missing: what is made through it comes to be
+		// where it leads.
+		if target, err := os.Readlink(path); err == nil {
+			if !filepath.IsAbs(target) {
+				target = filepath.Dir(path) + string(filepath.Separator) + target
+			}
+			if len(target) > 4096 {
+				return "", fmt.Errorf("too many symbolic links")
+			}
+			path = target
+			continue
+		}
+		parent, name := filepath.Split(trimSeparators(path))
+		if name == ".." {
+			return "", err // of what is not there
+		}
+		if parent == "" || parent == path {
+			return "", err
+		}
+		path, missing = parent, filepath.Join(name, missing)
+	}
+}
+
+func trimSeparators(path string) string {
+	for len(path) > 1 && os.IsPathSeparator(path[len(path)-1]) {
+		path = path[:len(path)-1]
+	}
+	return path
+}
+
+// tellPermission tells the caller of a decision that no answer on the wire shows.
+func (a *Agent) tellPermission(rec permission.Record) {
+	told := a.redactRecord(rec)
+	if f := a.opts.ObservePermission; f != nil {
+		a.tell(func() { f(told) })
+	}
+	if f := a.opts.OnPermission; f != nil {
+		a.conn.wire.Defer(func() { f(told) })
+	}
+}
+
+// tell calls one of the caller's functions as the connection does it: one at a time.
+func (a *Agent) tell(f func()) {
+	a.conn.mu.Lock()
+	defer a.conn.mu.Unlock()
+	defer a.conn.wire.Contain()
+	f()
+}
+
+// hostError is what the agent gets to know of an error of ours: what it can go by.
+func (a *Agent) hostError(err error) error {
+	answer := func(code int, text string) error {
+		return &acp.RequestError{Code: code, Message: a.redact.String(text)}
+	}
+	if file, ok := errors.AsType[*FileError](err); ok {
+		switch file.Reason {
+		case FileMissing:
+			return answer(codeNotFound, "no such file")
+		case FileFailed:
+			return answer(codeInternal, file.Err.Error())
+		}
+		return answer(codeParams, file.Err.Error())
+	}
+	if denied, ok := errors.AsType[*errDenied](err); ok {
+		return answer(codeRequest, denied.Error())
+	}
+	return err
+}
+
+// The codes of errors that ACP has from JSON-RPC, and its own for what is not there.
+// See https://agentclientprotocol.com/protocol/error.
+const (
+	codeRequest  = -32600
+	codeParams   = -32602
+	codeInternal = -32603
+	codeNotFound = -32002
+)

@@ -1,0 +1,163 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/coder/acp-go-sdk"
+
+	"github.com/errand-acp/errand/permission"
+)
+
+// FileOp is what was done with a file.
+type FileOp string
+
+// The file operations.
+const (
+	FileRead  FileOp = "read"
+	FileWrite FileOp = "write"
+)
+
+// FileRecord is a file that an agent read or wrote through us, or wanted to. Its JSON is
+// part of the result's contract.
+type FileRecord struct {
+	SessionID string `json:"sessionId"`
+	Op        FileOp `json:"op"`
+	// Path is the file, absolute, with symbolic links resolved where that could be done.
+	Path string `json:"path"`
+	// Bytes is how much text was read or written.
+	Bytes int `json:"bytes"`
+	// Missing is set for a read of a file that was not there and was answered as an
+	// empty one: agents that may write read what they are about to make.
+	Missing bool `json:"missing"`
+	// Error is why it was not done; null where it was.
+	Error *string `json:"error"`
+	// Ms is the time it took, in milliseconds, with the decision on it.
+	Ms float64 `json:"ms"`
+}
+
+// readTextFile serves fs/read_text_file.
+func (a *Agent) readTextFile(ctx context.Context, r acp.ReadTextFileRequest) (acp.ReadTextFileResponse, error) {
+	var res acp.ReadTextFileResponse
+	err := a.file(ctx, r.SessionId, FileRead, r.Path, func(s *Session, w *Workspace, at string, rec *FileRecord) error {
+		if err := a.mayRead(ctx, s, r.Path, at); err != nil {
+			return err
+		}
+		text, err := w.Read(ctx, at, r.Line, r.Limit)
+		if e, ok := errors.AsType[*FileError](err); ok && e.Reason == FileMissing && a.opts.Files == FilesWrite {
+			rec.Missing, err = true, nil
+		}
+		res.Content, rec.Bytes = text, len(text)
+		return err
+	})
+	return res, err
+}
+
+// mayRead asks the policy where it wants to be asked, and about sensitive files always.
+func (a *Agent) mayRead(ctx context.Context, s *Session, told, at string) error {
+	req := permission.Request{}
+	a.surroundings(&req)
+	if !permission.GuardsReads(a.opts.Permission) && !permission.Sensitive(at, req.Home) && !permission.Sensitive(told, req.Home) {
+		return nil
+	}
+	return a.decide(ctx, s, a.actID(), act{
+		method: acp.ClientMethodFsReadTextFile, kind: acp.ToolKindRead,
+		title: "Read " + told, path: told, input: map[string]any{"path": told},
+	})
+}
+
+// writeTextFile serves fs/write_text_file.
+func (a *Agent) writeTextFile(ctx context.Context, r acp.WriteTextFileRequest) (acp.WriteTextFileResponse, error) {
+	return acp.WriteTextFileResponse{}, a.file(ctx, r.SessionId, FileWrite, r.Path, func(s *Session, w *Workspace, at string, rec *FileRecord) error {
+		diff := &acp.ToolCallContentDiff{Path: r.Path, NewText: r.Content, Type: "diff"}
+		if old, err := w.Read(ctx, at, nil, nil); err == nil {
+			diff.OldText = &old
+		}
+		if err := a.decide(ctx, s, a.actID(), act{
+			method: acp.ClientMethodFsWriteTextFile, kind: acp.ToolKindEdit,
+			title: "Write " + r.Path, path: r.Path, diff: diff,
+			input: map[string]any{"path": r.Path, "content": r.Content},
+		}); err != nil {
+			return err
+		}
+		rec.Bytes = len(r.Content)
+		return w.Write(ctx, at, r.Content)
+	})
+}
+
+// file does something with a file of a session and tells of it. at is where told leads:
+// what is decided on is what is opened.
+func (a *Agent) file(ctx context.Context, id acp.SessionId, op FileOp, told string, do func(s *Session, w *Workspace, at string, rec *FileRecord) error) error {
+	since := time.Now()
+	s, err := a.session(id)
+	if err != nil {
+		return err
+	}
+	w, err := s.workspace()
+	if err != nil {
+		return a.hostError(err)
+	}
+	rec := FileRecord{SessionID: string(id), Op: op, Path: told}
+	at, err := w.Locate(told)
+	if err == nil {
+		rec.Path = at
+		err = do(s, w, at, &rec)
+	} else {
+		err.(*FileError).Op = string(op)
+	}
+	if err != nil {
+		rec.Bytes = 0
+		text := a.redact.String(reason(err))
+		rec.Error = &text
+	}
+	rec.Path = a.redact.String(rec.Path)
+	rec.Ms = milliseconds(time.Since(since))
+	if f := a.opts.ObserveFile; f != nil {
+		a.tell(func() { f(rec) })
+	}
+	return a.hostError(err)
+}
+
+// reason is an error's text without the path, which is beside it.
+func reason(err error) string {
+	if e, ok := errors.AsType[*FileError](err); ok {
+		return e.Err.Error()
+	}
+	return err.Error()
+}
+
+// actID names an act of ours among tool calls.
+func (a *Agent) actID() string { return fmt.Sprintf("errand-%d", a.acts.Add(1)) }
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// workspace opens the session's directory, once.
+func (s *Session) workspace() (*Workspace, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.files == nil {
+		o := &WorkspaceOptions{Write: s.agent.opts.Files == FilesWrite, MaxBytes: s.agent.opts.MaxFileBytes}
+		w, err := OpenWorkspace(filepath.Clean(s.dir), o)
+		if err != nil {
+			return nil, err
+		}
+		s.files = w
+	}
+	return s.files, nil
+}
+
+// closeFiles lets go of the sessions' directories.
+func (a *Agent) closeFiles() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range a.sessions {
+		s.mu.Lock()
+		if s.files != nil {
+			s.files.Close()
+		}
+		s.mu.Unlock()
+	}
+}

@@ -1,0 +1,237 @@
+//go:build unix
+
+package client_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/permission"
+)
+
+func quote(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}
+
+// create is the statement that makes a terminal; its id is $t.
+func create(command string, args ...string) string {
+	list, _ := json.Marshal(args)
+	if args == nil {
+		list = []byte("[]")
+	}
+	return fmt.Sprintf(`
+  request terminal/create {"sessionId":"$session","command":%s,"args":%s}
+  set t "$answer.terminalId"
+  text "$error.message"`, strings.ReplaceAll(quote(command), "$", "$$"), strings.ReplaceAll(string(list), "$", "$$"))
+}
+
+func sh(line string) string { return create("/bin/sh", "-c", line) }
+
+const (
+	waits = `
+  request terminal/wait_for_exit {"sessionId":"$session","terminalId":"$t"}
+  text "[$answer.exitCode|$answer.signal|$error.message]"`
+	shows = `
+  request terminal/output {"sessionId":"$session","terminalId":"$t"}
+  text "[$answer.output|$answer.truncated|$error.message]"`
+	kills = `
+  request terminal/kill {"sessionId":"$session","terminalId":"$t"}
+  text "[$error.message]"`
+	releases = `
+  request terminal/release {"sessionId":"$session","terminalId":"$t"}
+  text "[$error.message]"`
+)
+
+// ran asserts the commands, as "command: exit bytes error", each as it was told last.
+func (h *hosted) ran(want ...string) {
+	h.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	got := []string{}
+	at := map[string]int{}
+	for _, c := range h.commands {
+		text := strings.Join(c.Command, " ") + ":"
+		switch {
+		case c.Error != nil:
+			text += " " + *c.Error
+		case c.Exit == nil:
+			text += " runs"
+		case c.Exit.Signal != nil:
+			text += fmt.Sprintf(" %s %d", *c.Exit.Signal, c.OutputBytes)
+		default:
+			text += fmt.Sprintf(" %d %d", *c.Exit.Code, c.OutputBytes)
+		}
+		if i, ok := at[c.TerminalID]; ok && c.TerminalID != "" {
+			got[i] = text
+			continue
+		}
+		at[c.TerminalID] = len(got)
+		got = append(got, text)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		h.Errorf("commands (-want +got):\n%s", diff)
+	}
+}
+
+func TestTerminals(t *testing.T) {
+	tests := []struct {
+		name, script, want string
+		ran                []string
+	}{
+		{"runs a command", create("echo", "one", "two words") + waits + shows + releases, "[0||][one two words\n|false|][]",
+			[]string{"echo one two words: 0 14"}},
+		{"with its exit status", sh("exit 7") + waits, "[7||]", []string{"/bin/sh -c exit 7: 7 0"}},
+		{"with its signal", sh("kill -TERM $$") + waits, "[|SIGTERM|]", []string{"/bin/sh -c kill -TERM $$: SIGTERM 0"}},
+		{"stdout and stderr in order", sh("echo a; echo b >&2; echo c") + waits + shows, "[0||][a\nb\nc\n|false|]", []string{"/bin/sh -c echo a; echo b >&2; echo c: 0 6"}},
+		{"stdin is at its end", create("cat") + waits, "[0||]", []string{"cat: 0 0"}},
+		{"a shell line", create("echo one | tr a-z A-Z; exit 3") + waits + shows, "[3||][ONE\n|false|]",
+			[]string{"/bin/sh -c echo one | tr a-z A-Z; exit 3: 3 4"}},
+		{"in the session's directory", create("/bin/sh", "-c", "basename \"$(pwd)\" | cut -c1-1; test \"$(pwd)\" = \"$PWD\"") + waits, "[0||]",
+			[]string{"/bin/sh -c basename \"$(pwd)\" | cut -c1-1; test \"$(pwd)\" = \"$PWD\": 0 2"}},
+		{"without a terminal", sh("(: < /dev/tty) 2>/dev/null || echo none") + waits + shows, "[0||][none\n|false|]",
+			[]string{"/bin/sh -c (: < /dev/tty) 2>/dev/null || echo none: 0 5"}},
+		{"killed", sh("sleep 1000") + kills + waits + shows + releases, "[][|SIGTERM|][|false|][]", []string{"/bin/sh -c sleep 1000: SIGTERM 0"}},
+		{"killed, though deaf to SIGTERM", sh("trap '' TERM; while :; do sleep 1000; done") + kills + waits, "[][|SIGKILL|]",
+			[]string{"/bin/sh -c trap '' TERM; while :; do sleep 1000; done: SIGKILL 0"}},
+		{"killed when it has ended", sh("exit 1") + waits + kills + waits, "[1||][][1||]", []string{"/bin/sh -c exit 1: 1 0"}},
+		{"gone once released", sh("exit 1") + releases + waits + shows + kills + releases,
+			"[][||no such terminal][||no such terminal][no such terminal][no such terminal]", nil},
+		{"made by nobody", "\n  set t none" + waits + shows + kills + releases,
+			"[||no such terminal][||no such terminal][no such terminal][no such terminal]", []string{}},
+		{"no such program", create("no-such-program"), `command "no-such-program": executable file not found in $PATH`, nil},
+		{"no command", create(""), "Invalid params", []string{}},
+		{"bytes that are no text", sh(`printf 'a\377b'`) + waits + shows, "[0||][a\ufffdb|false|]", []string{`/bin/sh -c printf 'a\377b': 0 3`}},
+		{"a helper that keeps the pipe", sh("sleep 1000 & echo done") + waits + shows, "[0||][done\n|false|]",
+			[]string{"/bin/sh -c sleep 1000 & echo done: 0 5"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := host(t, client.Options{Terminals: true, Permission: permission.Allow(), Graces: deafToTerm}, "on session/prompt"+tt.script)
+			h.completes(h.session(), "go", "end_turn")
+			h.agent.Close()
+			if got := h.text(); got != tt.want && !(tt.ran == nil && strings.HasPrefix(got, tt.want)) {
+				t.Errorf("the agent says %q, want %q", got, tt.want)
+			}
+			if tt.ran != nil {
+				h.ran(tt.ran...)
+			}
+		})
+	}
+}
+
+// What is kept of the output is its end, from a character on.
+func TestTerminalOutputLimit(t *testing.T) {
+	for _, tt := range []struct {
+		limit string
+		want  string
+	}{
+		{`,"outputByteLimit":100`, "[äöü\n|false]"},
+		{`,"outputByteLimit":7`, "[äöü\n|false]"},
+		{`,"outputByteLimit":6`, "[öü\n|true]"},
+		{`,"outputByteLimit":5`, "[öü\n|true]"},
+		{`,"outputByteLimit":1`, "[\n|true]"},
+		{`,"outputByteLimit":0`, "[|true]"},
+		{`,"outputByteLimit":-5`, "[|true]"},
+		{``, "[äöü\n|false]"},
+	} {
+		h := host(t, client.Options{Terminals: true, Permission: permission.Allow()}, `on session/prompt
+  request terminal/create {"sessionId":"$session","command":"echo","args":["äöü"]`+tt.limit+`}
+  set t "$answer.terminalId"
+  request terminal/wait_for_exit {"sessionId":"$session","terminalId":"$t"}
+  request terminal/output {"sessionId":"$session","terminalId":"$t"}
+  text "[$answer.output|$answer.truncated]"`)
+		h.answers(tt.want)
+	}
+	h := host(t, client.Options{Terminals: true, Permission: permission.Allow(), MaxTerminalBytes: 1000}, "on session/prompt"+
+		sh("i=0; while [ $i -lt 20000 ]; do echo 0123456789; i=$((i+1)); done; echo end")+waits+shows)
+	h.completes(h.session(), "go", "end_turn")
+	h.agent.Close()
+	if got := h.text(); len(got) > 1100 || !strings.HasSuffix(got, "0123456789\nend\n|true|]") {
+		t.Errorf("of a long output there is %q", got)
+	}
+}
+
+// The policy decides before anything starts.
+func TestTerminalPolicy(t *testing.T) {
+	rules := &permission.Rules{Rules: []permission.Rule{{Name: "echo", Effect: permission.EffectAllow, Commands: [][]string{{"echo", "**"}}}}}
+	for _, tt := range []struct {
+		name   string
+		policy permission.Policy
+		make   string
+		want   string
+	}{
+		{"reject", nil, create("touch", "made"), "not permitted (reject)"},
+		{"a rule allows it", rules, create("echo", "hello"), ""},
+		{"a rule does not", rules, create("touch", "made"), "not permitted (deny: default)"},
+		{"a shell line is not the program it begins with", rules, create("echo hello; touch made"), "not permitted (deny: default)"},
+		{"nor is a shell that is named", rules, create("/bin/sh", "-c", "echo hello; touch made"), "not permitted (deny: default)"},
+		{"plain words are what they say, without a shell", rules, create("echo hello"), ""},
+		{"nor a variable", rules, `
+  request terminal/create {"sessionId":"$session","command":"echo","args":["x"],"env":[{"name":"LD_PRELOAD","value":"/tmp/x.so"}]}
+  text "$error.message"`, "not permitted (deny: default)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := host(t, client.Options{Terminals: true, Permission: tt.policy}, "on session/prompt"+tt.make)
+			h.answers(tt.want)
+			if h.Exists("made") {
+				t.Error("it ran")
+			}
+			if n := len(h.permissions()); n != 1 {
+				t.Errorf("%d decisions are told", n)
+			}
+		})
+	}
+}
+
+// A command gets what envscrub leaves, without the agent's own keys.
+func TestTerminalEnv(t *testing.T) {
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "canary-ambient-1")
+	h := host(t, client.Options{Terminals: true, Permission: permission.Allow()}, `on session/prompt
+  request terminal/create {"sessionId":"$session","command":"env","env":[{"name":"EXTRA","value":"given"}]}
+  set t "$answer.terminalId"`+waits+shows)
+	h.command.Env = append(h.command.Env, "MODEL_API_KEY=canary-explicit-2", "PLAIN=seen")
+	h.completes(h.session(), "go", "end_turn")
+	h.agent.Close()
+	got := h.text()
+	for text, want := range map[string]bool{"canary": false, "EXTRA=given": true, "PLAIN=seen": true, "PATH=": true} {
+		if strings.Contains(got, text) != want {
+			t.Errorf("that the environment has %q is not %v: %s", text, want, got)
+		}
+	}
+}
+
+// Everything ends with the run.
+func TestTerminalsEndWithTheAgent(t *testing.T) {
+	for name, end := range map[string]func(a *client.Agent){
+		"close": func(a *client.Agent) { a.Close() },
+		"kill":  func(a *client.Agent) { a.Kill() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := host(t, client.Options{Terminals: true, Permission: permission.Allow(), Graces: deafToTerm}, "on session/prompt"+
+				sh("echo $$ > pid; trap '' TERM HUP; sleep 1000 & echo $! > helper; wait; sleep 1000")+`
+  wait file "$cwd/helper"
+  text "ready"
+  request terminal/wait_for_exit {"sessionId":"$session","terminalId":"$t"}`)
+			turn := h.ask(t.Context(), h.session(), "go")
+			h.says("ready")
+			end(h.agent)
+			h.await(turn)
+			h.Reaped("pid")
+			h.Gone("helper")
+		})
+	}
+	t.Run("too many", func(t *testing.T) {
+		h := host(t, client.Options{Terminals: true, Permission: permission.Allow()}, "on session/prompt\n  repeat 40"+create("cat")+"\n  end")
+		h.completes(h.session(), "go", "end_turn")
+		h.agent.Close()
+		if got := h.text(); strings.Count(got, "there are 32 terminals already") != 8 {
+			t.Errorf("the agent says %q", got)
+		}
+	})
+}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coder/acp-go-sdk"
+
 	"github.com/errand-acp/errand/permission"
 )
 
@@ -24,7 +26,7 @@ func linked(links map[string]string) func(string) (string, error) {
 		at := "/"
 		rest := strings.Split(path, "/")
 		for steps := 0; len(rest) > 0; steps++ {
-			if steps > 100 {
+			if steps > 5000 {
 				return "", errors.New("too many links")
 			}
 			e := rest[0]
@@ -146,6 +148,7 @@ var attacks = []attack{
 	{name: "a line break", policy: allowWork, call: edit("a\n/etc/x"), twin: edit("a")},
 	{name: "decomposed characters", policy: allowWork, call: edit("cafe\u0301"), twin: edit("caf\u00e9")},
 	{name: "the other case of an allowed name", policy: `{"rules":[{"effect":"allow","paths":["./README"]}]}`, call: edit("readme"), twin: edit("README")},
+	{name: "a path longer than any", policy: allowWork, call: edit(strings.Repeat("a/", 1<<20)), twin: edit(strings.Repeat("a/", 1<<10))},
 	{name: "a relative path without a directory", policy: `{"rules":[{"effect":"allow","paths":["/**"]}]}`, call: `{"kind":"edit","rawInput":{"path":"~u/x"}}`, twin: edit("/etc/x")},
 
 	// Links.
@@ -311,6 +314,55 @@ func TestAttacks(t *testing.T) {
 					t.Errorf("%s: %s by %q, want %s\n%+v", text, rec.Decision, d.Rule, want, req.Facts())
 				}
 			}
+		})
+	}
+	t.Run("options", testAttackOptions)
+}
+
+// testAttackOptions is about what options say of themselves, against what they are, in
+// every order.
+func testAttackOptions(t *testing.T) {
+	const (
+		ao = "allow_once"
+		aa = "allow_always"
+		ro = "reject_once"
+		ra = "reject_always"
+	)
+	lasting := `{"rules":[{"effect":"allow","kinds":["edit"],"paths":["./**"],"always":true}]}`
+	once := `{"rules":[{"effect":"allow","kinds":["edit"],"paths":["./**"]}]}`
+	deny := `{"rules":[]}`
+	for _, tt := range []struct {
+		name, policy, call string
+		options            []acp.PermissionOption
+		want               string
+	}{
+		{"ids that lie about their kind", once, edit("a"), options([2]string{aa, "allow_once"}, [2]string{ro, "allow"}, [2]string{ao, "reject"}), "reject"},
+		{"ids that lie when denied", deny, edit("a"), options([2]string{ao, "reject"}, [2]string{ro, "allow"}, [2]string{aa, "reject_once"}), "allow"},
+		{"only a standing option", once, edit("a"), options([2]string{aa, "A"}, [2]string{ro, "r"}), "r"},
+		{"only a standing option, without a reject", once, edit("a"), options([2]string{aa, "A"}), ""},
+		{"only a standing option, where it may be", lasting, edit("a"), options([2]string{aa, "A"}, [2]string{ro, "r"}), "A"},
+		{"a standing option beside one for once", lasting, edit("a"), options([2]string{aa, "A"}, [2]string{ao, "a"}, [2]string{ro, "r"}), "a"},
+		{"two standing options", lasting, edit("a"), options([2]string{aa, "A"}, [2]string{aa, "B"}, [2]string{ro, "r"}), "r"},
+		{"a second allow_once that switches the mode", once, edit("a"), options([2]string{ao, "a"}, [2]string{ao, "and-switch"}, [2]string{ro, "r"}), "r"},
+		{"a second allow_once, and one is named", `{"choose":["a"],` + once[1:], edit("a"), options([2]string{ao, "and-switch"}, [2]string{ao, "a"}, [2]string{ro, "r"}), "a"},
+		{"a named id of another kind", `{"choose":["A","r"],` + lasting[1:], edit("a"), options([2]string{ao, "a"}, [2]string{ao, "b"}, [2]string{aa, "A"}, [2]string{ro, "r"}), "r"},
+		{"an id of two kinds", once, edit("a"), options([2]string{ao, "x"}, [2]string{ro, "x"}, [2]string{ro, "r"}), ""},
+		{"an id of two kinds when denied", deny, edit("a"), options([2]string{ro, "x"}, [2]string{aa, "x"}, [2]string{ro, "r"}), "r"},
+		{"an option twice", once, edit("a"), options([2]string{ao, "a"}, [2]string{ao, "a"}, [2]string{ro, "r"}), "a"},
+		{"unknown kinds", once, edit("a"), options([2]string{"allow", "a"}, [2]string{"ALLOW_ONCE", "b"}), ""},
+		{"no options", once, edit("a"), options(), ""},
+		{"no options when denied", deny, edit("a"), options(), ""},
+		{"only allow when denied", deny, edit("a"), options([2]string{ao, "a"}, [2]string{aa, "A"}), ""},
+		{"reject_always when denied", deny, edit("a"), options([2]string{ra, "R"}, [2]string{ao, "a"}), "R"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			permute(tt.options, func(o []acp.PermissionOption) {
+				req := call(t, tt.call)
+				req.Options = o
+				if d, _ := permission.Decide(t.Context(), rules(t, tt.policy), req); d.OptionID != tt.want {
+					t.Fatalf("%v: got %+v, want %q", o, d, tt.want)
+				}
+			})
 		})
 	}
 }

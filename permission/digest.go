@@ -16,7 +16,11 @@ func (f *Facts) digest(r Request, input any) string {
 	if _, ok := plain(r.ToolCall.RawInput); !ok {
 		return ""
 	}
-	return digestOf(f.Method, r.SessionID, r.Dir, r.ToolCall.Kind, input, r.ToolCall.Locations, r.ToolCall.Content, r.ToolCall.Meta, programs)
+	content := make([]json.RawMessage, len(r.ToolCall.Content))
+	for i, c := range r.ToolCall.Content {
+		content[i], _ = json.Marshal(c) // null for one of an unknown type: nothing of it is known
+	}
+	return digestOf(f.Method, r.SessionID, r.Dir, r.ToolCall.Kind, input, r.ToolCall.Locations, content, r.ToolCall.Meta, programs)
 }
 
 // digestOf is the SHA-256, in hex, of the parts as one JSON array: no part can be read

@@ -132,10 +132,8 @@ func mayMean(root, elements []string, path Path, wholesale bool) bool {
 		}
 		names = names[len(root):]
 		same := func(e string, i int) bool { return glob(fold(e), fold(names[i])) }
-		for n := range len(names) + 1 {
-			if sequence(elements, n, same, always) {
-				return true
-			}
+		if sequence(append(slices.Clone(elements), "**"), len(names), same, always) {
+			return true
 		}
 		for n := range elements {
 			if wholesale && sequence(elements[:n], len(names), same, always) {

@@ -79,6 +79,8 @@ func (p *place) paths(told, base, key string) []Path {
 	switch {
 	case strings.ContainsRune(told, 0):
 		odd = oddNUL
+	case len(told) > maxPath:
+		odd = "longer than any path"
 	case !utf8.ValidString(told) || strings.ContainsFunc(told, invisible):
 		odd = "invisible characters"
 	case strings.ContainsFunc(told, decomposed):
@@ -108,8 +110,8 @@ func (p *place) paths(told, base, key string) []Path {
 
 func (p *place) one(told, reading, base, key, odd string) Path {
 	path := Path{Told: told, Key: key, Odd: odd}
-	if strings.ContainsRune(reading, 0) {
-		return path // whatever is made of it ends somewhere else for the kernel
+	if strings.ContainsRune(reading, 0) || len(reading) > maxPath {
+		return path // for the kernel it ends somewhere else, or is none
 	}
 	if !filepath.IsAbs(reading) {
 		if base == "" {
@@ -129,8 +131,8 @@ func (p *place) one(told, reading, base, key, odd string) Path {
 	return path
 }
 
-// maxPath is longer than any path that a system takes.
-const maxPath = 1 << 15
+// maxPath is the longest path that is looked at, as Linux has it.
+const maxPath = 4096
 
 const oddNUL = "a NUL character"
 

@@ -184,7 +184,7 @@ func validPath(p string) error {
 	case strings.ContainsFunc(p, decomposed):
 		return errors.New("it holds decomposed characters; write them composed")
 	case strings.ContainsRune(p, '\\'):
-		return errors.New("write / for \\")
+		return errors.New("its elements are separated by /, not by a backslash")
 	case strings.HasPrefix(p, "~") && p != "~" && !strings.HasPrefix(p, "~/"):
 		return errors.New("only the own home directory, ~/, is known")
 	}

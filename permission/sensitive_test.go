@@ -1,0 +1,62 @@
+package permission_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/errand-acp/errand/permission"
+)
+
+// D4: these ask even where the workspace is trusted.
+func TestSensitive(t *testing.T) {
+	yes := strings.Fields(`/p/.env /p/.env.local /p/.env.production /p/sub/.env-ci /p/prod.env /p/.envrc /p/.ENV /p/.Env.Local /p/.env. /p/id_rsa
+		/p/deploy/id_ed25519 /p/server.key /p/cert.pem /p/a.p12 /p/a.pfx /p/a.jks /p/a.kdbx /p/vault.tfvars /p/.netrc /p/.npmrc /p/.pypirc
+		/p/.git-credentials /p/.pgpass /p/.git/config /p/.git/hooks/pre-commit /p/sub/.git/hooks /p/.ssh /p/.ssh/known_hosts /home/u/.ssh/id_x
+		/home/u/.aws/credentials /home/u/.gnupg/x /home/u/.kube/config /home/u/.docker/config.json /home/u/.config/gh/hosts.yml
+		/home/u/.bashrc /home/u/.profile /home/u/Library/Keychains/login.keychain-db /root/.ssh/x /etc/shadow /proc/self/environ /proc/1/environ
+		C:\Users\u\.ssh\config /p/.env::$DATA /p/x/../.env //p//.env /p/.env/`)
+	yes = append(yes, "/p/.env ", "/p/.e\u200bnv", "/p/.ſsh/x")
+	for _, path := range yes {
+		if !permission.Sensitive(path, "/home/u") {
+			t.Errorf("%q is not sensitive", path)
+		}
+	}
+	for _, path := range strings.Fields(`/p/main.go /p/.env.example /p/.env.sample /p/.env.template /p/env /p/environment.go /p/envoy.yaml /p/.environment
+		/p/id_rsa.pub /p/id_rsa.go /p/keys.go /p/monkey /p/key /p/.github/workflows/ci.yml /p/.gitignore /p/.git/HEAD /p/ssh/config /p/.docker/Dockerfile
+		/home/u/.config/nvim/init.lua /p/.config/gh/hosts.yml / . /p/.env/bin/python`) {
+		if permission.Sensitive(path, "/home/u") {
+			t.Errorf("%q is sensitive", path)
+		}
+	}
+	if permission.Sensitive("", "") {
+		t.Error("nothing is sensitive")
+	}
+}
+
+// A rule that spells out a sensitive file is meant.
+func TestSensitiveByName(t *testing.T) {
+	for _, tt := range []struct {
+		name, policy, call string
+		want               permission.Effect
+	}{
+		{"spelled out", `{"rules":[{"effect":"allow","paths":["./.env"]}]}`, edit(".env"), permission.EffectAllow},
+		{"spelled out anywhere", `{"rules":[{"effect":"allow","paths":["./**/.env"]}]}`, edit("a/b/.env"), permission.EffectAllow},
+		{"with one of another name", `{"rules":[{"effect":"allow","paths":["./.env"]}]}`, `{"kind":"edit","rawInput":{"paths":[".env",".env.local"]}}`, permission.EffectDeny},
+		{"by a wildcard", `{"rules":[{"effect":"allow","paths":["./.env*"]}]}`, edit(".env"), permission.EffectAsk},
+		{"by another rule's wildcard too", `{"rules":[{"effect":"allow","paths":["./**"]},{"effect":"allow","paths":["./.env"]}]}`, edit(".env"), permission.EffectAllow},
+		{"denied as well", `{"rules":[{"effect":"allow","paths":["./.env"]},{"effect":"deny","paths":["./.env"]}]}`, edit(".env"), permission.EffectDeny},
+		{"as an argument", `{"rules":[{"effect":"allow","commands":[["cat",".env"]]}]}`, run("cat .env"), permission.EffectAllow},
+		{"an argument by a wildcard", `{"rules":[{"effect":"allow","commands":[["cat","*"]]}]}`, run("cat .env"), permission.EffectAsk},
+		{"denied outright", `{"sensitive":"deny","rules":[{"effect":"allow","paths":["./**"]}]}`, edit(".env"), permission.EffectDeny},
+		{"denied outright, but spelled out", `{"sensitive":"deny","rules":[{"effect":"allow","paths":["./.env"]}]}`, edit(".env"), permission.EffectAllow},
+		{"not looked for", `{"sensitive":"allow","rules":[{"effect":"allow","paths":["./**"]}]}`, edit(".env"), permission.EffectAllow},
+		{"an ask rule comes first", `{"sensitive":"ask","rules":[{"effect":"ask","paths":["./**"]},{"effect":"allow","paths":["./.env"]}]}`, edit(".env"), permission.EffectAsk},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := rules(t, tt.policy).Explain(call(t, tt.call))
+			if v.Effect != tt.want && (tt.want != permission.EffectDeny || v.Effect == permission.EffectAllow) {
+				t.Errorf("got %+v, want %s", v, tt.want)
+			}
+		})
+	}
+}

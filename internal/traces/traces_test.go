@@ -61,7 +61,7 @@ func told(f func(t testing.TB)) []string {
 func TestWhatTheAgentReads(t *testing.T) {
 	tr := New(t)
 	tr.NotStarted()
-	agent, err := script.Parse("script", []byte(tr.Recording("on _vendor/tell; write seen $params.n")))
+	agent, err := script.Parse("script", []byte(tr.Recording("on _vendor/tell; stderr heard")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestWhatTheAgentReads(t *testing.T) {
 {"jsonrpc":"2.0","method":"_vendor/twice"}
 {"jsonrpc":"2.0","method":"_vendor/twice"}
 `
-	agent.Run(context.Background(), strings.NewReader(stdin), io.Discard, os.Stderr)
+	agent.Run(context.Background(), strings.NewReader(stdin), io.Discard, io.Discard)
 	var methods []string
 	for _, f := range tr.Frames() {
 		methods = append(methods, f.Method)

@@ -3,9 +3,8 @@ package client
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
+	"unicode/utf8"
 )
 
 // ErrorKind says in one word what went wrong with a run. The set is a contract:
@@ -106,13 +105,7 @@ func (e *Error) Detail() string {
 	if e.Exit != nil && e.Exit.Rung == RungExit {
 		fmt.Fprintf(&b, "; the process ended with %s", e.Exit)
 	}
-	if last := lastLine(e.StderrTail); last != "" {
-		b.WriteString("; its stderr ")
-		if reason := reasonLine(e.StderrTail); reason != "" && reason != last {
-			fmt.Fprintf(&b, "says %q and ", reason)
-		}
-		fmt.Fprintf(&b, "ends with %q", last)
-	}
+	b.WriteString(stderrSays(e.StderrTail))
 	if len(e.Noise.First) > 0 {
 		fmt.Fprintf(&b, "; lines of its stdout that are no ACP frames: %d, the first %q", e.Noise.Lines, clip(e.Noise.First[0], quoteRoom))
 	}
@@ -150,37 +143,12 @@ const (
 	quoteRoom   = 300
 )
 
-// lastLine returns the last line of text that says anything.
-func lastLine(text string) string {
-	text = strings.TrimRight(text, " \t\r\n")
-	return clip(strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]), quoteRoom)
-}
-
-// reasonLine returns the last line of text, of the last few, that names an error or begins
-// a usage: below it stand where it came from and what version of a runtime it was, or
-// the options.
-func reasonLine(text string) string {
-	const room = 8 << 10
-	text = text[max(0, len(text)-room):]
-	reason := ""
-	for line := range strings.Lines(text) {
-		if namesError().MatchString(line) {
-			reason = line
-		}
-	}
-	return clip(strings.TrimSpace(reason), quoteRoom)
-}
-
-// Compiled when a process has failed: few programs ever need it.
-var namesError = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^\s*(\S+ )?\w*(error|exception|panic|fatal|usage)\b[^:]{0,40}:`)
-})
-
 // oneLine makes one line of text.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // clip shortens s for use within a message.
 func clip(s string, room int) string {
+	s = shortenRuns(s)
 	if len(s) <= room {
 		return s
 	}
@@ -189,6 +157,26 @@ func clip(s string, room int) string {
 		cut--
 	}
 	return s[:cut] + "…"
+}
+
+// shortenRuns leaves of a long run of one character its beginning and its length.
+func shortenRuns(s string) string {
+	const longest, left = 32, 4
+	var b strings.Builder
+	for len(s) > 0 {
+		_, size := utf8.DecodeRuneInString(s)
+		n := 1
+		for strings.HasPrefix(s[n*size:], s[:size]) {
+			n++
+		}
+		if n > longest {
+			fmt.Fprintf(&b, "%s… (%d times)", strings.Repeat(s[:size], left), n)
+		} else {
+			b.WriteString(s[:n*size])
+		}
+		s = s[n*size:]
+	}
+	return b.String()
 }
 
 // configError is for input that is refused before anything is started.

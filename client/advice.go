@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -47,14 +48,18 @@ func spawnAdvice(err error) string {
 	switch {
 	case interpreter && strings.Contains(bad.Error(), `\r`):
 		return "the script has the line ends of Windows (CRLF)"
-	case interpreter:
+	case interpreter && bad.Searched != nil:
 		return "install the interpreter, or put its directory into the agent's PATH"
+	case interpreter && errors.Is(err, fs.ErrNotExist):
+		return "install the interpreter, or correct the script's first line"
 	case errors.Is(err, exec.ErrNotFound):
 		return "install it, put its directory into the agent's PATH, or name it by its path"
 	case errors.Is(err, fs.ErrPermission) && strings.Contains(bad.Error(), "executable"):
 		return "chmod +x makes a file executable, unless its file system is mounted noexec"
 	case errors.Is(err, fs.ErrPermission):
 		return "a directory above it cannot be entered"
+	case bad.Searched == nil && !filepath.IsAbs(bad.Name) && errors.Is(err, fs.ErrNotExist):
+		return "a relative path is taken from the directory of the program that starts it, not from the agent's"
 	}
 	return ""
 }
@@ -152,7 +157,7 @@ func (e *Error) silent() string {
 		return ""
 	case e.Noise.Lines > 0:
 		return "it writes text where ACP has messages: it may need another argument to speak ACP, or have its log on stdout"
-	case strings.TrimSpace(e.StderrTail) == "" && !strings.Contains(e.Message, strayAnswers):
+	case !strings.Contains(e.Message, strayAnswers):
 		return "it may need another argument to speak ACP, or wait for a login, a download or a terminal"
 	}
 	return ""

@@ -55,13 +55,17 @@ func LookPath(name string, env []string) (string, error) {
 		return refuse(nil, errNUL)
 	case hasSeparator(name):
 		path, err := absolute(name)
-		if err == nil {
-			path, err = program(path, env)
+		if err != nil {
+			return refuse(nil, err)
+		}
+		file, err := program(path, env)
+		if err != nil && path != name {
+			err = fmt.Errorf("%s: %w", path, bare(err))
 		}
 		if err != nil {
 			return refuse(nil, err)
 		}
-		return path, nil
+		return file, nil
 	}
 	cause := exec.ErrNotFound
 	searched := []string{}
@@ -76,7 +80,8 @@ func LookPath(name string, env []string) (string, error) {
 			return file, nil
 		}
 		// What is there and cannot be run explains more than "not found" does.
-		if errors.Is(err, fs.ErrPermission) && cause == exec.ErrNotFound {
+		_, dangles := errors.AsType[*danglingError](err)
+		if (dangles || errors.Is(err, fs.ErrPermission)) && cause == exec.ErrNotFound {
 			cause = fmt.Errorf("%s: %w", filepath.Join(dir, name), bare(err))
 		}
 	}
@@ -104,6 +109,9 @@ func absolute(path string) (string, error) {
 func checkProgram(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
+		if target, linkErr := os.Readlink(path); linkErr == nil {
+			return &danglingError{target, bare(err)}
+		}
 		return err
 	}
 	if info.IsDir() {
@@ -114,6 +122,18 @@ func checkProgram(path string) error {
 	}
 	return nil
 }
+
+// danglingError is for a symbolic link that leads to nothing.
+type danglingError struct {
+	target string
+	err    error
+}
+
+func (e *danglingError) Error() string {
+	return fmt.Sprintf("is a symbolic link to %q: %v", e.target, e.err)
+}
+
+func (e *danglingError) Unwrap() error { return e.err }
 
 // bare takes the path off an error of package os; ours name the thing themselves.
 func bare(err error) error {

@@ -77,6 +77,7 @@ func errorText(err error) string {
 func FuzzEnvFile(f *testing.F) {
 	f.Add("A=1\nexport B='x' # c\nC=\"\\n\"\n")
 	f.Add("=\n\"\n'\\")
+	f.Add("A=a\tb\r$c\\d\"e\n")
 	f.Add("A=\"\\r\\n\\t\\$\\\\\"\r\nB='\r\n'")
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "\n", `\n`, "\r", `\r`, "\t", `\t`)
 	f.Fuzz(func(t *testing.T, text string) {

@@ -55,6 +55,7 @@ func TestTail(t *testing.T) {
 
 // However it is written, the tail is the same, bounded, valid, and ends as the text does.
 func FuzzTail(f *testing.F) {
+	f.Add("one\ntwo\nthree four five\nsix ä", uint8(3), uint8(20))
 	f.Add("one\ntwo\r\nthree ä…\xff and a longer line than there is room for", uint8(7), uint8(20))
 	f.Fuzz(func(t *testing.T, text string, step, size uint8) {
 		if size == 0 {

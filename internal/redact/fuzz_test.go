@@ -49,6 +49,7 @@ func naive(patterns []string, s string, cut bool) string {
 // and that no secret survives in any of the forms in which it is looked for.
 func FuzzRedact(f *testing.F) {
 	f.Add("hunter2hunter2|abcdefgh|efghijkl", "x abcdefghijkl hunter2hunter2", []byte{1, 3, 2})
+	f.Add("abcdefghijklmn|cdefghij", "abcdefghijklmn", []byte{2})
 	f.Add("aaaaaaaa|aaaaaaaab", "aaaaaaaaaaaaaaaab aaaaaaa", []byte{7})
 	f.Add("a\"<b>&cdé|12345678\n87654321", "a\\\"\\u003cb\\u003e\\u0026cd\\u00e9 12345678\\n87654321", []byte{0, 5})
 	f.Add("\xff\xff\xff\xff\xff\xff\xff\xff", "\xff\xff\xff\xff\xff\xff\xff\xff\xff", []byte{4})

@@ -200,6 +200,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("on session/prompt\n permission c t\n  option a allow_once b\n  when allowed\n   text \"$prompt\" size=3KB\n end\n stop end_turn {\"usage\":{}}")
 	f.Add("spawn stdin; on signal TERM; raw \"\\xff\"; end; wait 3ms # x")
 	f.Add("send {\"a\":[$id,\"$s{\\\"}\"]} pretty\nif ${n} is '}'\nelse\nend")
+	f.Add("plan a 'b' \"c\"\non session/prompt\nplan $text b")
 	f.Add("text 'a; # b'; text \"$$\\n\"\tsize=3B\r\non start;text '';on any\ntext #")
 	f.Fuzz(func(t *testing.T, src string) {
 		check.Cost(t, len(src))

@@ -191,7 +191,7 @@ func validPath(p string) error {
 	for _, e := range split(filepath.ToSlash(p)) {
 		switch {
 		case e == "..":
-			return errors.New("it holds ..")
+			return errors.New("it holds a .. element")
 		case strings.Contains(e, "**") && e != "**":
 			return fmt.Errorf("** stands for whole elements, and not in %q", e)
 		}

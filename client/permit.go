@@ -61,12 +61,33 @@ func (a *Agent) redactRecord(rec permission.Record) permission.Record {
 		}
 	}
 	rec.RawInput = a.redactValue(rec.RawInput)
+	rec.Facts = a.redactFacts(rec.Facts)
 	rec.Options = slices.Clone(rec.Options)
 	for i := range rec.Options {
 		// The id has to match what the agent said, the kind need not.
 		rec.Options[i].Kind = a.redact.String(rec.Options[i].Kind)
 	}
 	return rec
+}
+
+// redactFacts replaces secrets wherever they stand in f.
+func (a *Agent) redactFacts(f *permission.Facts) *permission.Facts {
+	if f == nil {
+		return nil
+	}
+	var clean permission.Facts
+	var all any
+	text, err := json.Marshal(f)
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err == nil {
+		text, err = json.Marshal(a.redactValue(all))
+	}
+	if err != nil || json.Unmarshal(text, &clean) != nil {
+		return nil
+	}
+	return &clean
 }
 
 // redactValue replaces secrets in decoded JSON, of which it changes nothing: the

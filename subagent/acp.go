@@ -18,6 +18,13 @@ type ACPOptions struct {
 	// Permission answers the agent's permission requests; nil means
 	// permission.Reject.
 	Permission permission.Policy
+	// Files, MaxFileBytes, Terminals and MaxTerminalBytes are what the agent may do through
+	// us, as in client.Options; the zero values are nothing. What the agent has asked for
+	// and was allowed it is not asked again when it then does exactly that through us.
+	Files            client.FileAccess
+	MaxFileBytes     int
+	Terminals        bool
+	MaxTerminalBytes int
 	// StartTimeout bounds the start of a run, up to the session; 0 means 60 s,
 	// client.NoTimeout none.
 	StartTimeout time.Duration
@@ -100,20 +107,25 @@ func (p *acpProvider) check() (err error) {
 	for _, list := range []*[]string{&p.cmd.Args, &p.cmd.Env, &p.cmd.Inherit.Pass, &p.cmd.Inherit.Drop, &p.cmd.Inherit.Set, &p.opts.Hints} {
 		*list = slices.Clone(*list)
 	}
-	return client.Check(p.cmd, p.clientOptions(nil))
+	return client.Check(p.cmd, p.clientOptions(nil, nil))
 }
 
-// clientOptions are the options of a run's agent; r is nil where they are only
+// clientOptions are the options of a run's agent; r and h are nil where they are only
 // checked.
-func (p *acpProvider) clientOptions(r *run) *client.Options {
+func (p *acpProvider) clientOptions(r *run, h *hosted) *client.Options {
 	o := &client.Options{
 		StartTimeout: p.opts.StartTimeout, Graces: p.opts.Graces, Sweep: p.opts.Sweep, Kill: p.opts.Kill,
 		Permission: p.opts.Permission, Stderr: p.opts.Stderr, StderrTail: p.opts.StderrTail,
 		MaxMessageBytes: p.opts.MaxMessageBytes, Hints: p.opts.Hints, Logger: p.opts.Logger,
+		Files: p.opts.Files, MaxFileBytes: p.opts.MaxFileBytes, Terminals: p.opts.Terminals, MaxTerminalBytes: p.opts.MaxTerminalBytes,
 	}
 	if r != nil {
 		o.RunID = r.id
-		o.Permission = duringTurn(p.opts.Permission, r.collect)
+		o.Permission = turnPolicy{p.opts.Permission, r.collect}
+		if p.opts.Files == client.FilesWrite || p.opts.Terminals {
+			o.Permission = new(permission.Grants).Policy(o.Permission)
+		}
+		o.ObserveFile, o.ObserveCommand = h.file, h.command
 		o.ObservePermission = r.collect.permission
 		o.OnPermission = r.permission
 		o.Observe = r.collect.update
@@ -122,18 +134,32 @@ func (p *acpProvider) clientOptions(r *run) *client.Options {
 	return o
 }
 
-// duringTurn puts requests to policy as long as the turn lasts. A run has one: what is
+// turnPolicy puts requests to a policy as long as the turn lasts. A run has one: what is
 // asked after it is nobody's wish any more, and nobody would see it allowed.
-func duringTurn(policy permission.Policy, c *collector) permission.Policy {
-	if policy == nil {
-		policy = permission.Reject()
+type turnPolicy struct {
+	policy permission.Policy // nil rejects
+	turn   *collector
+}
+
+func (p turnPolicy) Decide(ctx context.Context, req permission.Request) permission.Decision {
+	switch {
+	case p.turn.turnOver():
+		return permission.Decision{Rule: "the turn is over"}
+	case p.policy == nil:
+		return permission.Reject().Decide(ctx, req)
 	}
-	return permission.PolicyFunc(func(ctx context.Context, req permission.Request) permission.Decision {
-		if c.turnOver() {
-			return permission.Decision{Rule: "the turn is over"}
-		}
-		return policy.Decide(ctx, req)
-	})
+	return p.policy.Decide(ctx, req)
+}
+
+// GuardsReads implements permission.ReadGuard.
+func (p turnPolicy) GuardsReads() bool { return permission.GuardsReads(p.policy) }
+
+// Digest tells grants of one policy from those of another.
+func (p turnPolicy) Digest() string {
+	if d, ok := p.policy.(interface{ Digest() string }); ok {
+		return d.Digest()
+	}
+	return ""
 }
 
 func (p *acpProvider) Name() string { return p.name }
@@ -154,13 +180,14 @@ func (p *acpProvider) Start(ctx context.Context, req Request) (Run, error) {
 
 	cmd := p.cmd
 	cmd.Dir = dir
-	agent, err := client.Start(r.ctx, cmd, p.clientOptions(r))
+	services := newHosted(p.opts.Files != client.FilesNone, p.opts.Terminals)
+	agent, err := client.Start(r.ctx, cmd, p.clientOptions(r, services))
 	if err != nil {
 		base.fillFailed(err)
 		return nil, p.notStarted(r, base, err)
 	}
 	r.setSecrets(agent.Redact)
-	a := &acpRun{run: r, agent: agent, provider: p}
+	a := &acpRun{run: r, agent: agent, provider: p, hosted: services}
 	if err := a.open(&base); err != nil {
 		a.close(&base)
 		a.amend(err, base.Exit)

@@ -18,6 +18,7 @@ type acpRun struct {
 	provider *acpProvider
 	agent    *client.Agent
 	session  *client.Session
+	hosted   *hosted
 }
 
 // open makes the session and puts what is known by then into base.
@@ -143,6 +144,7 @@ func (a *acpRun) look(res *Result) {
 	dropped := int(a.agent.Conn().Stats().DroppedUpdates)
 	res.Counts.Dropped += dropped
 	res.Truncated = res.Truncated || dropped > 0 // it may have been text
+	a.hosted.fill(res)
 }
 
 // close shuts the agent down and adds what is known only then.

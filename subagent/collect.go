@@ -284,7 +284,7 @@ func (c *collector) permission(rec permission.Record) {
 	}
 	if size, err := json.Marshal(rec); err != nil || !c.room(len(size)) {
 		// What was decided is kept, without what it was about.
-		rec.RawInput, rec.Title, rec.Options = nil, nil, []permission.Option{}
+		rec.RawInput, rec.Title, rec.Facts, rec.Options = nil, nil, nil, []permission.Option{}
 		if size, err := json.Marshal(rec); err != nil || len(size) > maxBareRecord {
 			return
 		}

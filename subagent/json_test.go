@@ -117,7 +117,7 @@ func TestEventJSON(t *testing.T) {
 			`"client":{"name":"","version":""},"agent":{"name":null,"version":null,"command":[],"path":null},"model":null,"mode":null,"withheldEnv":null}}`},
 		{update, `{"type":"update",` + head + `,"sessionId":"s","update":{"sessionUpdate":"new_kind","x":[1]}}`},
 		{asked, `{"type":"permission",` + head + `,"permission":{"sessionId":"","toolCallId":"c","kind":null,"title":null,"rawInput":null,` +
-			`"options":[],"decision":"","optionId":null,"rule":"","ambiguous":false,"ms":0}}`},
+			`"options":[],"decision":"","optionId":null,"rule":"","ambiguous":false,"facts":null,"ms":0}}`},
 		{warning, `{"type":"warning",` + head + `,"warning":"w"}`},
 		{end, `{"type":"end",` + head + `,"result":` + string(raw) + `}`},
 	} {
@@ -148,7 +148,7 @@ func fullResult() subagent.Result {
 			InputTokens: ptr(1.0), OutputTokens: ptr(2.0), TotalTokens: ptr(3.0), ThoughtTokens: ptr(4.0), CachedReadTokens: ptr(5.0),
 			CachedWriteTokens: ptr(6.0), ContextUsed: ptr(7.0), ContextSize: ptr(8.0), Cost: &subagent.Cost{Amount: 0.1, Currency: "USD"},
 		},
-		Files: []json.RawMessage{json.RawMessage(`{}`)}, Commands: []json.RawMessage{json.RawMessage(`{}`)}, Patch: ptr("p"),
+		Files: []client.FileRecord{{SessionID: "s", Op: client.FileRead, Path: "/a", Bytes: 3, Ms: 1}}, Commands: []client.CommandRecord{{SessionID: "s", TerminalID: "t", Command: []string{"go"}, Exit: &client.CommandExit{}}}, Patch: ptr("p"),
 		Error: &subagent.Error{Kind: client.KindAgent, Step: client.StepPrompt, Message: "m", Code: ptr(-1), Data: json.RawMessage(`[1]`), Retryable: true},
 		Exit:  &client.Exit{Code: ptr(3), Signal: ptr("SIGTERM"), Rung: client.RungTerm}, StderrTail: "e", StderrTruncated: true,
 		Noise: subagent.Noise{Lines: 2, First: []string{"n"}}, Counts: subagent.Counts{Updates: 1, Unknown: 2, Foreign: 3, Late: 4, Dropped: 5},
@@ -213,11 +213,13 @@ const contract = `{
   "output": "", "messages": [{"id": "", "text": ""}], "truncated": false, "empty": false, "structured": null,
   "toolCalls": [{"id": "", "title": "", "kind": "", "status": "", "permitted": null}],
   "permissions": [{"sessionId": "", "toolCallId": "", "kind": "", "title": "", "rawInput": {}, "options": [{"id": "", "kind": ""}],
-    "decision": "", "optionId": "", "rule": "", "ambiguous": false, "ms": 0}],
+    "decision": "", "optionId": "", "rule": "", "ambiguous": false, "facts": null, "ms": 0}],
   "plan": [{"content": "", "priority": "", "status": ""}],
   "usage": {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0, "thoughtTokens": 0, "cachedReadTokens": 0, "cachedWriteTokens": 0,
     "contextUsed": 0, "contextSize": 0, "cost": {"amount": 0, "currency": ""}},
-  "files": null, "commands": null, "patch": null,
+  "files": [{"sessionId": "", "op": "", "path": "", "bytes": 0, "missing": false, "error": null, "ms": 0}],
+  "commands": [{"sessionId": "", "terminalId": "", "command": [], "dir": "", "exit": {"code": 0, "signal": ""}, "outputBytes": 0,
+    "truncated": false, "error": null, "ms": 0}], "patch": null,
   "error": {"kind": "", "step": "", "message": "", "code": 0, "data": null, "retryable": false},
   "exit": {"code": 0, "signal": "", "rung": ""}, "stderrTail": "", "stderrTruncated": false,
   "noise": {"lines": 0, "first": []}, "counts": {"updates": 0, "unknown": 0, "foreign": 0, "late": 0, "dropped": 0},
@@ -231,7 +233,7 @@ func keys(t testing.TB, raw []byte) string {
 	if err := json.Unmarshal(raw, &v); err != nil {
 		t.Fatal(err)
 	}
-	free := map[string]bool{"labels": true, "meta": true, "structured": true, "rawInput": true, "data": true, "files": true, "commands": true, "attempts": true}
+	free := map[string]bool{"labels": true, "meta": true, "structured": true, "rawInput": true, "data": true, "facts": true, "attempts": true}
 	var shape func(v any) any
 	shape = func(v any) any {
 		switch v := v.(type) {

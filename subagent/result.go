@@ -66,11 +66,12 @@ type Result struct {
 	// Usage is what the agent said it used, as far as it could be read; null where
 	// it said nothing.
 	Usage *Usage `json:"usage"`
-	// Files and Commands list what was read, written and run through us, Patch what
-	// an isolated run changed; null where the run had no such service.
-	Files    []json.RawMessage `json:"files"`
-	Commands []json.RawMessage `json:"commands"`
-	Patch    *string           `json:"patch"`
+	// Files and Commands list what the agent read, wrote and ran through us, or wanted to,
+	// Patch what an isolated run changed; null where the run had no such service. What an
+	// agent does by itself is in none of them.
+	Files    []client.FileRecord    `json:"files"`
+	Commands []client.CommandRecord `json:"commands"`
+	Patch    *string                `json:"patch"`
 
 	// Error is why the run did not complete; null where there is nothing to say
 	// beyond Stop.

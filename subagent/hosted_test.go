@@ -1,0 +1,107 @@
+//go:build unix
+
+package subagent_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
+	"github.com/errand-acp/errand/permission"
+	"github.com/errand-acp/errand/stopreason"
+	"github.com/errand-acp/errand/subagent"
+)
+
+// The result lists what was read, written and run through us, and null where nothing
+// can be.
+func TestHostedInTheResult(t *testing.T) {
+	const acts = `on session/prompt
+  request fs/read_text_file {"sessionId":"$session","path":"$cwd/a"}
+  request fs/write_text_file {"sessionId":"$session","path":"$cwd/b","content":"text"}
+  request terminal/create {"sessionId":"$session","command":"/bin/sh","args":["-c","exit 3"]}
+  set t "$answer.terminalId"
+  request terminal/wait_for_exit {"sessionId":"$session","terminalId":"$t"}
+  request terminal/create {"sessionId":"$session","command":"/bin/sh","args":["-c","sleep 1000"]}
+  text done`
+	s := play(t, acts, &subagent.ACPOptions{Files: client.FilesWrite, Terminals: true, Permission: permission.Allow()})
+	check.Equal(t, "error", os.WriteFile(filepath.Join(s.Dir, "a"), []byte("abc"), 0o666), nil)
+	res := s.run("go")
+	ended(t, res, stopreason.Completed, "")
+	var got struct {
+		Files []struct {
+			Op, Path string
+			Bytes    int
+		}
+		Commands []struct {
+			Command []string
+			Exit    *struct {
+				Code   *int
+				Signal *string
+			}
+		}
+	}
+	text, err := json.Marshal(res)
+	check.Equal(t, "error", err, nil)
+	check.Equal(t, "error", json.Unmarshal(text, &got), nil)
+	if len(got.Files) != 2 || got.Files[0].Op != "read" || got.Files[0].Bytes != 3 || got.Files[1].Op != "write" || got.Files[1].Path != s.Dir+"/b" {
+		t.Errorf("files: %+v", got.Files)
+	}
+	if len(got.Commands) != 2 || got.Commands[0].Exit == nil || got.Commands[0].Exit.Code == nil || *got.Commands[0].Exit.Code != 3 ||
+		got.Commands[1].Exit == nil || got.Commands[1].Exit.Signal == nil {
+		t.Errorf("commands: %s", text)
+	}
+	check.Equal(t, "permissions", len(res.Permissions), 3) // the write and two commands
+
+	plain := play(t, "on session/prompt; text hello", nil).run("go")
+	if plain.Files != nil || plain.Commands != nil {
+		t.Errorf("without the services there are files %v and commands %v", plain.Files, plain.Commands)
+	}
+}
+
+// What the agent has asked for and was allowed it is not asked again when it does
+// exactly that; anything else is a new question. The names are PARITY's.
+func TestHostedGrants(t *testing.T) {
+	const asked = `on session/prompt
+  permission c1 "Write a" kind=edit path=$cwd/a input={"path":"$cwd/a","content":"text"} old=- new=text
+    option yes allow_once Yes
+    option no reject_once No
+    when allowed
+      text "allowed "
+  end
+`
+	write := func(path, content string) string {
+		return `  request fs/write_text_file {"sessionId":"$session","path":"$cwd/` + path + `","content":"` + content + `"}
+  text "$error.message."
+`
+	}
+	for _, tt := range []struct {
+		name, script string
+		questions    int32
+		output       string
+	}{
+		{"exactly that", write("a", "text"), 1, "allowed ."},
+		{"C9 once, not twice", write("a", "text") + write("a", "text"), 2, "allowed .."},
+		{"C9 another text", write("a", "other"), 2, "allowed ."},
+		{"C9 another file", write("b", "text"), 2, "allowed ."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var questions atomic.Int32
+			policy := permission.PolicyFunc(func(ctx context.Context, req permission.Request) permission.Decision {
+				questions.Add(1)
+				return permission.Allow().Decide(ctx, req)
+			})
+			script := strings.Replace(asked, " old=-", "", 1) + tt.script
+			s := play(t, script, &subagent.ACPOptions{Files: client.FilesWrite, Permission: policy})
+			res := s.run("go")
+			ended(t, res, stopreason.Completed, "")
+			check.Equal(t, "output", res.Output, tt.output)
+			check.Equal(t, "questions", questions.Load(), tt.questions)
+		})
+	}
+}

@@ -239,7 +239,7 @@ func TestMaxMessageBytes(t *testing.T) {
 	check.Equal(t, "output", res.Output, "before and after")
 	check.Equal(t, "counts", res.Counts, subagent.Counts{Updates: 2, Dropped: 1})
 	check.Equal(t, "truncated", res.Truncated, true)
-	check.Equal(t, "warnings", strings.Join(res.Warnings, "|"), "1 updates of the agent were larger than is taken and are missing")
+	check.Equal(t, "warnings", strings.Join(res.Warnings, "|"), "1 update of the agent was larger than the limit of 50000 bytes and is missing; the output may not be complete")
 
 	s := play(t, `on session/prompt
 		text before

@@ -1,6 +1,7 @@
 package subagent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -76,7 +77,7 @@ func (a *acpRun) turn(ctx context.Context) turnEnd {
 	}
 	a.endTurn()
 	if n := a.agent.Conn().Stats().DroppedUpdates; n > 0 {
-		a.warn(fmt.Sprintf("%d updates of the agent were larger than is taken and are missing", n))
+		a.warn(tooLarge(n, a.provider.opts.MaxMessageBytes))
 	}
 	end := turnEnd{cancelled: answer.Cancelled, stopReason: answer.StopReason, meta: answer.Meta}
 	end.usage = readUsage(readFields(answer.Usage))
@@ -183,6 +184,22 @@ func (r *Result) fillFailed(err error) {
 	r.Noise = Noise{Lines: int(e.Noise.Lines), First: append([]string{}, e.Noise.First...)}
 	r.WithheldEnv = append([]string{}, e.WithheldEnv...)
 	r.Agent.Command, r.Agent.Path = append([]string{}, e.Command...), nonEmpty(e.Path)
+}
+
+// tooLarge says that n updates were dropped because each was larger than limit, 0 for
+// the connection's own.
+func tooLarge(n int64, limit int) string {
+	const mebibyte = 1 << 20
+	limit = cmp.Or(limit, 64*mebibyte)
+	room := fmt.Sprintf("%d bytes", limit)
+	if limit%mebibyte == 0 {
+		room = fmt.Sprintf("%d MiB", limit/mebibyte)
+	}
+	what := "1 update of the agent was larger than the limit of %s and is missing"
+	if n != 1 {
+		what = fmt.Sprint(n) + " updates of the agent were larger than the limit of %s and are missing"
+	}
+	return fmt.Sprintf(what+"; the output may not be complete", room)
 }
 
 // retryable reports whether a start that failed like this could go better next

@@ -335,3 +335,26 @@ func TestE4CommandThatCannotStart(t *testing.T) {
 	got := p.run("run", "hi", "--agent", "opencode")
 	has(t, "stderr", got.stderr, "opencode", "npm install -g opencode-ai")
 }
+
+// What says that the printed answer lacks something is told with --quiet too, whatever
+// has cost it.
+func TestQuietTellsOfALostAnswer(t *testing.T) {
+	for _, tt := range []struct{ name, script, want string }{
+		{"an update over the limit", `text "x" size=70MB`, "warning: 1 update of the agent was larger than the limit of 64 MiB and is missing; the output may not be complete\n"},
+		{"more text than is kept", "repeat 18\ntext size=1MB\nend", "warning: the agent sent more text than is kept; the messages are not complete\n"},
+		{"text after the end", "stop end_turn\ntext late", "warning: the agent sent text after it had ended the turn; it is not in the output\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := newProgram(t).run(append([]string{"run", "--quiet", "hi"}, scripted(t, "on session/prompt\n"+tt.script)...)...)
+			if got.status != statusOK || got.stderr != tt.want {
+				t.Errorf("status %d, stderr %q, want %q", got.status, got.stderr, tt.want)
+			}
+		})
+	}
+	// Other warnings are silenced.
+	got := newProgram(t).run(append([]string{"run", "--quiet", "hi"}, scripted(t, "on session/prompt\ntext x\nstop cancelled")...)...)
+	if strings.Contains(got.stderr, "warning:") {
+		t.Errorf("stderr %q", got.stderr)
+	}
+}

@@ -19,7 +19,7 @@ type screen struct {
 	out    *output
 	agent  string
 	live   bool // the answer is streamed to stdout
-	quiet  bool // nothing but failures on stderr
+	quiet  bool // nothing but failures on stderr, and what is missing from the answer
 	shared bool // stdout and stderr are both the terminal, so their lines must not mix
 	colors termenv.Profile
 	width  func() int // of the terminal, 0 if unknown
@@ -67,7 +67,7 @@ func (s *screen) event(e subagent.Event) {
 		case answerEnd:
 			s.endLine()
 		default:
-			if !s.quiet {
+			if !s.quiet || p.kind == warningPart && tellsOfLoss(p.text) {
 				s.line(s.paint(p))
 			}
 		}
@@ -126,11 +126,17 @@ func (s *screen) warnings(res *subagent.Result) {
 	defer s.mu.Unlock()
 	for _, w := range res.Warnings {
 		said := s.warned[w] || res.Error != nil && res.Error.Message == w
-		if !said && !s.quiet {
+		if !said && (!s.quiet || tellsOfLoss(w)) {
 			s.warned[w] = true
 			s.line(s.paint(part{warningPart, "warning: " + visible.Line(w)}))
 		}
 	}
+}
+
+// tellsOfLoss reports whether a warning says that the answer which is printed may not be
+// all of it. Those are told with --quiet too, as errors are.
+func tellsOfLoss(warning string) bool {
+	return strings.Contains(warning, "not complete") || strings.Contains(warning, "not in the output")
 }
 
 // end takes the spinner away and finishes what is on the line. It reports whether

@@ -88,7 +88,7 @@ func updateOverLimit() row {
 	const small = 4096
 	over := func(script string) string { return strings.ReplaceAll(script, "OVER\n", updateOf(small+1)) }
 	const dropped = `completed; "before after", truncated; 2 updates; 1 dropped; exit status 0`
-	told := warns("1 updates of the agent were larger than is taken")
+	told := warns("1 update of the agent was larger than the limit of")
 	return row{id: "T3", does: "sends an update line over the limit", forms: []form{
 		{
 			given: maxMessage(10 << 20), want: dropped, check: told,

@@ -65,26 +65,28 @@ func TestNewACPKeepsItsOwn(t *testing.T) {
 
 func TestIdleTimeout(t *testing.T) {
 	t.Parallel()
-	o := &subagent.ACPOptions{IdleTimeout: 300 * time.Millisecond, Graces: shortGraces}
+	// Before the limit the answer has to come, and before the end of stdin the cancel is read.
+	const limit = 4 * time.Second
+	o := &subagent.ACPOptions{IdleTimeout: limit, Graces: client.Graces{Cancel: 300 * time.Millisecond, EOF: hang}}
 	s := play(t, `on session/prompt; text "the whole answer"; wait cancel; wait forever`, o)
 	res := s.run("go")
 	ended(t, res, stopreason.Aborted, client.KindIdleTimeout)
 	check.Equal(t, "output", res.Output, "the whole answer")
-	check.Has(t, res.Error.Message, "300ms")
+	check.Has(t, res.Error.Message, limit.String())
 	check.Equal(t, "methods", s.methods(), "initialize session/new session/prompt session/cancel")
 
 	// A tool call and an answer that we owe are no idleness.
 	slow := permission.PolicyFunc(func(ctx context.Context, req permission.Request) permission.Decision {
 		select {
-		case <-time.After(2500 * time.Millisecond): // a user who thinks
+		case <-time.After(3 * limit / 2): // a user who thinks
 		case <-ctx.Done():
 		}
 		return permission.Allow().Decide(ctx, req)
 	})
-	o = &subagent.ACPOptions{IdleTimeout: time.Second, Permission: slow}
+	o = &subagent.ACPOptions{IdleTimeout: limit, Permission: slow}
 	res = play(t, `on session/prompt
 		tool c1 "Build" status=in_progress
-		wait 2500ms
+		wait 6s
 		tool-update c1 status=completed
 		`+strings.TrimPrefix(asks(yes+no), "on session/prompt"), o).run("go")
 	ended(t, res, stopreason.Completed, "")
@@ -94,7 +96,7 @@ func TestIdleTimeout(t *testing.T) {
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	s := play(t, `on session/prompt; text "so far"; wait cancel; stop cancelled`, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // long enough for the start
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second) // long enough for the start
 	defer cancel()
 	res, err := subagent.Delegate(ctx, s.provider, s.request("go"))
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 )
 
 // hang bounds whatever is waited for; reaching it means that it will not come.
-const hang = 20 * time.Second
+const hang = 60 * time.Second
 
 // shortGraces are for agents that do not go by themselves. Those that do are given
-// the default ones: they cost them nothing, and a slow machine does not matter.
+// hang: it costs them nothing, and a slow machine does not matter.
 var shortGraces = client.Graces{
 	Cancel: 500 * time.Millisecond, EOF: time.Second, Term: time.Second, Kill: 2 * time.Second,
 }
@@ -41,9 +41,17 @@ func command(t testing.TB, src string, env ...string) client.Command {
 	return client.Command{Path: path, Args: args, Env: append(env, raceEnv...)}
 }
 
+// provider returns that of a command. Without graces, it has time for all.
 func provider(t testing.TB, cmd client.Command, o *subagent.ACPOptions) subagent.Provider {
 	t.Helper()
-	p, err := subagent.NewACP("scripted", cmd, o)
+	var opts subagent.ACPOptions
+	if o != nil {
+		opts = *o
+	}
+	if opts.Graces == (client.Graces{}) {
+		opts.Graces = client.Graces{Cancel: hang, Close: hang, EOF: hang, Term: hang, Kill: hang}
+	}
+	p, err := subagent.NewACP("scripted", cmd, &opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func linked(links map[string]string) func(string) (string, error) {
 		at := "/"
 		rest := strings.Split(path, "/")
 		for steps := 0; len(rest) > 0; steps++ {
-			if steps > 5000 {
+			if steps > 1000 {
 				return "", errors.New("too many links")
 			}
 			e := rest[0]
@@ -148,7 +148,7 @@ var attacks = []attack{
 	{name: "a line break", policy: allowWork, call: edit("a\n/etc/x"), twin: edit("a")},
 	{name: "decomposed characters", policy: allowWork, call: edit("cafe\u0301"), twin: edit("caf\u00e9")},
 	{name: "the other case of an allowed name", policy: `{"rules":[{"effect":"allow","paths":["./README"]}]}`, call: edit("readme"), twin: edit("README")},
-	{name: "a path longer than any", policy: allowWork, call: edit(strings.Repeat("a/", 1<<20)), twin: edit(strings.Repeat("a/", 1<<10))},
+	{name: "a path longer than any", policy: allowWork, call: edit(strings.Repeat("a/", 1<<12)), twin: edit(strings.Repeat("a/", 1<<8))},
 	{name: "a relative path without a directory", policy: `{"rules":[{"effect":"allow","paths":["/**"]}]}`, call: `{"kind":"edit","rawInput":{"path":"~u/x"}}`, twin: edit("/etc/x")},
 
 	// Links.

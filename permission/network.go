@@ -21,7 +21,7 @@ var callers = words("curl wget http https xh nc ncat netcat telnet ssh scp sftp 
 // a key for hosts it is one if it has no scheme, too.
 func urlHosts(s string, isHost bool) []Host {
 	var out []Host
-	for _, u := range scheme.FindAllString(s, maxFindings) {
+	for _, u := range schemes(s) {
 		if !isFile(u) {
 			out = append(out, Host{Name: hostOf(u), Told: u})
 		}
@@ -30,6 +30,14 @@ func urlHosts(s string, isHost bool) []Host {
 		out = append(out, Host{Name: hostOf("//" + trimmed), Told: s})
 	}
 	return out
+}
+
+// schemes returns the URLs in s. Most texts hold no colon, and the search is slow.
+func schemes(s string) []string {
+	if !strings.Contains(s, ":") {
+		return nil
+	}
+	return scheme.FindAllString(s, maxFindings)
 }
 
 func isFile(u string) bool { return len(u) >= 5 && strings.EqualFold(u[:5], "file:") }
@@ -57,7 +65,7 @@ func (c Command) hosts() []Host {
 	}
 	calls := false
 	for _, word := range c.words() {
-		found := scheme.FindAllString(word, -1)
+		found := schemes(word)
 		for _, u := range found {
 			if !isFile(u) {
 				add(hostOf(u), u)

@@ -29,6 +29,10 @@ type Request struct {
 	// nil means that paths are compared as they are written. An error means that
 	// nobody can say which file is meant, and no rule allows it.
 	Resolve func(path string) (string, error) `json:"-"`
+	// Local returns our path for an absolute one of the agent's, which lives in another
+	// world of paths: a container, say. False means that it has none here, and no rule
+	// allows it. Nil means that both see the same.
+	Local func(path string) (string, bool)
 	// LookPath returns the file that would run under a program's name. It binds a
 	// grant to the program itself; nil binds it to the name.
 	LookPath func(name string) (string, error) `json:"-"`

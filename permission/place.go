@@ -17,6 +17,7 @@ type place struct {
 	dir, realDir   string
 	home, realHome string
 	resolve        func(string) (string, error)
+	local          func(string) (string, bool)
 	lookPath       func(string) (string, error)
 
 	mu    sync.Mutex          // guards known; copies of the facts share it
@@ -29,7 +30,7 @@ type resolved struct {
 }
 
 func newPlace(r Request) *place {
-	p := &place{dir: r.Dir, home: r.Home, resolve: r.Resolve, lookPath: r.LookPath, known: map[string]resolved{}}
+	p := &place{dir: r.Dir, home: r.Home, resolve: r.Resolve, local: r.Local, lookPath: r.LookPath, known: map[string]resolved{}}
 	p.realDir, p.realHome = p.real(p.dir), p.real(p.home)
 	return p
 }
@@ -75,6 +76,22 @@ func (p *place) paths(told, base, key string) []Path {
 		}
 		return out
 	}
+	if p.local != nil && rooted(told) {
+		ours, ok := p.local(told)
+		if !ok {
+			return []Path{{Told: told, Key: key, Odd: "a path that does not exist on this side"}}
+		}
+		out := p.ours(ours, base, key)
+		for i := range out {
+			out[i].Told = told
+		}
+		return out
+	}
+	return p.ours(told, base, key)
+}
+
+// ours is paths for a path of this side.
+func (p *place) ours(told, base, key string) []Path {
 	var odd string
 	switch {
 	case strings.ContainsRune(told, 0):
@@ -106,6 +123,11 @@ func (p *place) paths(told, base, key string) []Path {
 		out = append(out, p.one(told, r, base, key, odd))
 	}
 	return out
+}
+
+// rooted reports whether a path is absolute in any world.
+func rooted(path string) bool {
+	return path != "" && isSlash(path[0]) || drivePath.MatchString(path)
 }
 
 func (p *place) one(told, reading, base, key, odd string) Path {

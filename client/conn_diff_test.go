@@ -262,7 +262,7 @@ func TestDifferential(t *testing.T) {
 		}
 		t.Run(s.name, func(t *testing.T) {
 			patience := connPatience
-			if s.why != "" {
+			if s.why != "" && s.theirs == "" {
 				patience = 300 * time.Millisecond // for what never comes
 			}
 			sdk := s.play(t, patience, func(c acp.Client, w io.Writer, r io.Reader) connection {

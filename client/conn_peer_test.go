@@ -16,7 +16,7 @@ import (
 )
 
 // connPatience bounds every wait of these tests: longer means a hang.
-const connPatience = 10 * time.Second
+const connPatience = 60 * time.Second
 
 // connPeer is an agent that a test plays by hand, over real pipes.
 type connPeer struct {

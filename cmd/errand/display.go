@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/visible"
+	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
 )
 
@@ -17,6 +20,7 @@ type display struct {
 	out    *output
 	screen *screen
 	agent  choice      // what is known of the agent, with warnings of our own
+	at     client.Step // at which its start was cancelled; empty where it was not
 	over   atomic.Bool // the end was shown: a killed run may still have events
 }
 
@@ -53,19 +57,22 @@ func (s *display) end(res *subagent.Result, ctx context.Context, hint bool) int 
 	}
 	s.out.result(s.format.result(res, streamed))
 	err := s.out.wait()
+	s.screen.warnings(res)
 	if err != nil && !isClosedPipe(err) {
 		// Whatever it cost to get it must not be lost for a full disk.
 		warning := fmt.Sprintf("the result could not be written to stdout: %v", err)
 		res.Warnings = append(res.Warnings, warning)
 		s.out.diag("errand: " + warning + "; here it is\n" + s.format.result(res, false))
 	}
-	s.screen.warnings(res)
 	why := ""
 	if ctx.Err() != nil {
 		why = context.Cause(ctx).Error()
 	}
-	for _, line := range explain(res, why, s.agent) {
+	for _, line := range explain(res, why, s.at, s.agent) {
 		s.out.diag(line + "\n")
+	}
+	if s.format.isText() && !s.screen.quiet && res.Empty && res.Error == nil && res.Stop == stopreason.Completed {
+		s.out.diag("errand: " + visible.Line(res.Provider) + " completed without any text\n")
 	}
 	if text := deniedHint(res); hint && text != "" {
 		s.out.diag(text + "\n")

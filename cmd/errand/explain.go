@@ -17,8 +17,9 @@ import (
 const stderrLines = 12
 
 // explain says why a run ended otherwise than completed, in lines; none where it
-// completed. why is what made this program cancel it, empty if nothing did.
-func explain(res *subagent.Result, why string, agent choice) []string {
+// completed. why is what made this program cancel it, empty if nothing did, and at the
+// step of its start that it was at then, empty if it had started.
+func explain(res *subagent.Result, why string, at client.Step, agent choice) []string {
 	var lines []string
 	say := func(format string, args ...any) {
 		lines = append(lines, visible.Line(fmt.Sprintf(format, args...)))
@@ -50,7 +51,7 @@ func explain(res *subagent.Result, why string, agent choice) []string {
 	case res.Stop == stopreason.Completed:
 		return nil
 	case res.Stop == stopreason.Aborted && why != "":
-		say("errand: cancelled: %s", why)
+		say("errand: cancelled%s: %s", during(at, res.Provider), why)
 	case res.Stop == stopreason.Aborted:
 		say("errand: %s ended the turn as cancelled", res.Provider)
 	case res.Stop == stopreason.Refusal:
@@ -60,6 +61,11 @@ func explain(res *subagent.Result, why string, agent choice) []string {
 	default:
 		say("errand: the run ended as %s", res.Stop)
 	}
+	if x := res.Exit; x != nil && res.Stop == stopreason.Aborted {
+		if signal := rungSignals[x.Rung]; signal != "" {
+			say("  it took %s to end %s", signal, res.Provider)
+		}
+	}
 	for _, c := range res.ToolCalls {
 		if c.Status == "cancelled" || c.Status == "unknown" {
 			say("  still open, and perhaps done in part: %s", clip(callName(c), 160))
@@ -67,6 +73,20 @@ func explain(res *subagent.Result, why string, agent choice) []string {
 	}
 	return append(lines, stderrEnd(res)...)
 }
+
+// during says what the agent was at when its start was cancelled.
+func during(at client.Step, agent string) string {
+	switch at {
+	case "":
+		return ""
+	case client.StepConfig, client.StepSpawn:
+		return fmt.Sprintf(" before %s was started", agent)
+	}
+	return fmt.Sprintf(" while %s was starting (%s)", agent, at)
+}
+
+// rungSignals are the rungs that an agent which stops when it is told to does not need.
+var rungSignals = map[client.Rung]string{client.RungTerm: "SIGTERM", client.RungKill: "SIGKILL"}
 
 // callName is what a tool call is called where its id says nothing; that is not redacted
 // either.

@@ -21,12 +21,18 @@ func TestExplain(t *testing.T) {
 		name  string
 		res   subagent.Result
 		why   string
+		at    client.Step
 		agent choice
 		want  []string
 	}{
 		{name: "completed", res: subagent.Result{Stop: stopreason.Completed}},
 		{name: "completed, after a signal", res: subagent.Result{Stop: stopreason.Completed}, why: "interrupt signal"},
 		{name: "cancelled by us", res: subagent.Result{Stop: stopreason.Aborted}, why: "interrupt signal", want: []string{"errand: cancelled: interrupt signal"}},
+		{name: "cancelled during the start", res: subagent.Result{Provider: "x", Stop: stopreason.Aborted}, why: "interrupt", at: client.StepInitialize, want: []string{"errand: cancelled while x was starting (initialize): interrupt"}},
+		{name: "cancelled before the start", res: subagent.Result{Provider: "x", Stop: stopreason.Aborted}, why: "interrupt", at: client.StepConfig, want: []string{"errand: cancelled before x was started: interrupt"}},
+		{name: "cancelled, and deaf", res: subagent.Result{Provider: "x", Stop: stopreason.Aborted, Exit: &client.Exit{Rung: client.RungKill}}, why: "interrupt", want: []string{"errand: cancelled: interrupt", "  it took SIGKILL to end x"}},
+		{name: "completed, and deaf", res: subagent.Result{Provider: "x", Stop: stopreason.Completed, Exit: &client.Exit{Rung: client.RungTerm}}},
+		{name: "cancelled, and polite", res: subagent.Result{Provider: "x", Stop: stopreason.Aborted, Exit: &client.Exit{Rung: client.RungCancel}}, why: "interrupt", want: []string{"errand: cancelled: interrupt"}},
 		{name: "cancelled by the agent", res: subagent.Result{Provider: "x", Stop: stopreason.Aborted}, want: []string{"errand: x ended the turn as cancelled"}},
 		{name: "refused", res: subagent.Result{Provider: "x", Stop: stopreason.Refusal}, want: []string{"errand: x refused"}},
 		{name: "cut short", res: subagent.Result{Stop: stopreason.MaxTokens}, want: []string{"errand: the answer was cut short at the model's token limit"}},
@@ -122,7 +128,7 @@ func TestExplain(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, explain(&tt.res, tt.why, tt.agent)); diff != "" {
+			if diff := cmp.Diff(tt.want, explain(&tt.res, tt.why, tt.at, tt.agent)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -33,6 +33,9 @@ func (f *runFlags) format(con *console) format {
 	return answerFormat
 }
 
+// isText reports whether the format prints the answer alone, for people.
+func (f format) isText() bool { return f == answerFormat || f == liveFormat }
+
 // result is what the format prints at the end. streamed says that the answer is on
 // stdout already.
 func (f format) result(res *subagent.Result, streamed bool) string {

@@ -31,6 +31,10 @@ func testL19FullDisk(t *testing.T) {
 				t.Errorf("%v, want status %d", err, statusFailed)
 			}
 			has(t, "stderr", stderr.String(), "no space left on device", "the dear answer")
+			told := strings.Count(stderr.String(), "could not be written")
+			if structured := strings.Contains(stderr.String(), `"warnings":["the result could not`); !structured && told != 1 || structured && told != 2 {
+				t.Errorf("it is told %d times:\n%s", told, &stderr)
+			}
 		})
 	}
 }

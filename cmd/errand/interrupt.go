@@ -10,7 +10,8 @@ import (
 // stopped is why this program cancels a run, as the cause of its context.
 type stopped struct {
 	what   string
-	status int // to exit with
+	status int  // to exit with
+	kills  bool // there is no waiting for the agent
 }
 
 func (s *stopped) Error() string { return s.what }
@@ -21,6 +22,12 @@ func stopStatus(ctx context.Context) int {
 		return s.status
 	}
 	return 0
+}
+
+// killsAtOnce reports whether what made this program cancel ctx kills the agent too.
+func killsAtOnce(ctx context.Context) bool {
+	s, ok := context.Cause(ctx).(*stopped)
+	return ok && s.kills
 }
 
 // interrupt turns the signals that ask a program to end into the end of a run: the
@@ -57,8 +64,9 @@ func watchSignals(parent context.Context) (context.Context, *interrupt) {
 func (i *interrupt) watch() {
 	s := <-i.signals
 	number, _ := s.(syscall.Signal)
-	i.cancel(&stopped{what: s.String(), status: 128 + int(number)})
-	if s != syscall.SIGQUIT {
+	kills := s == syscall.SIGQUIT
+	i.cancel(&stopped{what: s.String(), status: 128 + int(number), kills: kills})
+	if !kills {
 		<-i.signals
 	}
 	i.kill()

@@ -171,3 +171,26 @@ func TestL6ProgramIsKilled(t *testing.T) {
 		})
 	}
 }
+
+// A run that is cancelled says what it was at, and what it took.
+func TestCancelledWhileStarting(t *testing.T) {
+	for _, tt := range []struct{ name, script, want string }{
+		{"initialize", "on initialize\n  write now\n  never reply\n", "errand: cancelled while errand.test was starting (initialize): interrupt\n"},
+		{"session/new", "on session/new\n  write now\n  never reply\n", "errand: cancelled while errand.test was starting (session/new): interrupt\n"},
+		{"a deaf start", "ignore TERM\non initialize\n  write now\n  never reply\non eof\n  wait forever\n", "errand: cancelled while errand.test was starting (initialize): interrupt\n  it took SIGKILL to end errand.test\n"},
+		{"a deaf turn", "on session/prompt\n  text x\n  write now\n  wait forever\non eof\n  wait forever\n", "errand: cancelled: interrupt\n  it took SIGTERM to end errand.test\n"},
+		{"a polite turn", polite, "errand: cancelled: interrupt\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := newProgram(t)
+			cmd, _, stderr := p.begin("--quiet", tt.script)
+			p.awaitFile("now")
+			cmd.Process.Signal(os.Interrupt)
+			cmd.Wait()
+			if status := cmd.ProcessState.ExitCode(); status != 130 || stderr.String() != tt.want {
+				t.Errorf("status %d, stderr %q, want %q", status, stderr, tt.want)
+			}
+		})
+	}
+}

@@ -36,7 +36,7 @@ func (f *runFlags) register(set *pflag.FlagSet) {
 	set.StringArrayVar(&f.env, "env", nil, "`KEY=VALUE` sets a variable for the agent, KEY alone lets one of yours through;\nrepeatable. Others can read a command line: let secrets through, do not write them out")
 	set.StringArrayVar(&f.envFiles, "env-file", nil, "set the variables in a `FILE` of KEY=VALUE lines; repeatable")
 	set.StringVar(&f.timeout, "timeout", "0", "end the run after this `DURATION`, such as 90s or 10m; 0: never")
-	set.StringVar(&f.startTimeout, "start-timeout", "60s", "give up when the agent is not ready after this `DURATION`; 0: never")
+	set.StringVar(&f.startTimeout, "start-timeout", "60s", "give up when the agent is not ready after this `DURATION`; 0: never.\nThe time that it is then given to stop (--eof-grace, --term-grace) comes on top")
 	set.StringVar(&f.idleTimeout, "idle-timeout", "0", "end the run when nothing came from the agent for this `DURATION`; 0: never")
 	set.StringVar(&f.cancelGrace, "cancel-grace", "", "give a cancelled agent this `DURATION` to answer"+graceDefault(client.DefaultGraces.Cancel))
 	set.StringVar(&f.eofGrace, "eof-grace", "", "give the agent this `DURATION` to exit once its stdin is closed"+graceDefault(client.DefaultGraces.EOF))
@@ -56,7 +56,8 @@ type task struct {
 	agent    choice
 	provider subagent.Provider
 	dir      string
-	timeout  time.Duration // 0 = none
+	// The clocks of the run and of its start; 0 = none.
+	timeout, startTimeout time.Duration
 }
 
 // configError is a mistake of the user's: the result's error of kind config.
@@ -83,6 +84,7 @@ func (f *runFlags) prepare(ctx, kill context.Context, command []string, con *con
 	if t.timeout, err = f.durations(o); err != nil {
 		return nil, err
 	}
+	t.startTimeout = max(0, o.StartTimeout)
 	if err := f.policies(o); err != nil {
 		return nil, err
 	}

@@ -126,7 +126,7 @@ func (f *runFlags) run(prompts, command []string, con *console) int {
 		prompt, err = readPrompt(ctx, prompts, con)
 	}
 	if err != nil {
-		res = f.refused(err, command)
+		res = f.refused(err, t, command)
 		show.screen = newScreen(out, con, res.Provider, false, true, nil)
 	} else {
 		show.agent = t.agent
@@ -135,13 +135,19 @@ func (f *runFlags) run(prompts, command []string, con *console) int {
 		for _, note := range t.agent.notes {
 			show.screen.note(note)
 		}
-		context.AfterFunc(ctx, show.screen.cancelling)
+		context.AfterFunc(ctx, func() { show.screen.cancelling(killsAtOnce(ctx)) })
 		runCtx, cancel := ctx, context.CancelFunc(func() {})
 		if t.timeout > 0 {
 			runCtx, cancel = context.WithTimeout(ctx, t.timeout)
 		}
-		stop := context.AfterFunc(runCtx, func() { out.hurry(outOfReach) })
-		res = t.run(runCtx, signals, prompt, show.event)
+		stop := context.AfterFunc(runCtx, func() {
+			out.hurry(outOfReach)
+			show.screen.overdue(false)
+		})
+		if t.startTimeout > 0 {
+			time.AfterFunc(t.startTimeout, func() { show.screen.overdue(true) })
+		}
+		res, show.at = t.run(runCtx, signals, prompt, show.event)
 		stop() // the run's clock says nothing of who reads its result
 		cancel()
 		t.nameTimeout(res)
@@ -150,43 +156,86 @@ func (f *runFlags) run(prompts, command []string, con *console) int {
 	return show.end(res, ctx, !f.quiet && !f.permissionSet)
 }
 
-// refused is the result of a run that was not tried.
-func (f *runFlags) refused(err error, command []string) *subagent.Result {
+// refused is the result of a run that was not tried. t is nil where it did not come to
+// that; then what is known is what was given.
+func (f *runFlags) refused(err error, t *task, command []string) *subagent.Result {
+	e := configError(err)
+	if _, ok := errors.AsType[*stopped](err); ok {
+		e = &subagent.Error{Kind: client.KindCancelled, Err: err}
+	}
+	if t != nil && t.provider != nil {
+		return t.failed(e)
+	}
 	name := f.agent
 	if len(command) > 0 {
 		name = commandName(command[0])
 	}
-	if _, ok := errors.AsType[*stopped](err); ok {
-		return failedResult(&subagent.Error{Kind: client.KindCancelled, Err: err}, name, "")
+	given := &task{}
+	given.dir, _ = f.directory()
+	if c, err := f.chooseAgent(command, os.Getenv("ERRAND_AGENT"), false); err == nil && len(f.envFiles) == 0 { // which may have secrets that are in the command too
+		given.agent = c
+		given.agent.command.Env = append(given.agent.command.Env, f.env...)
 	}
-	return failedResult(configError(err), name, "")
+	res := failedResult(e, name, given.dir)
+	res.Agent.Command = given.command()
+	return res
 }
 
-// run starts the agent, waits for the end of its turn and closes it.
-func (t *task) run(ctx context.Context, signals *interrupt, prompt string, event func(subagent.Event)) *subagent.Result {
-	over := make(chan *subagent.Result, 1)
+// failed is the result of a task that did not start.
+func (t *task) failed(err error) *subagent.Result {
+	res := failedResult(err, t.provider.Name(), t.dir)
+	if len(res.Agent.Command) == 0 {
+		res.Agent.Command = t.command()
+	}
+	return res
+}
+
+// command is the agent's program and its arguments, as a result has them.
+func (t *task) command() []string {
+	words := []string{}
+	if t.agent.command.Path != "" {
+		redact := t.redact()
+		for _, word := range append([]string{t.agent.command.Path}, t.agent.command.Args...) {
+			words = append(words, redact(word))
+		}
+	}
+	return words
+}
+
+// run starts the agent, waits for the end of its turn and closes it. Where the start was
+// cancelled it returns at which step that was.
+func (t *task) run(ctx context.Context, signals *interrupt, prompt string, event func(subagent.Event)) (*subagent.Result, client.Step) {
+	type ended struct {
+		res *subagent.Result
+		at  client.Step
+	}
+	over := make(chan ended, 1)
 	// Ends with the run; where a killed run does not end, with the program.
 	go func() {
 		run, err := t.provider.Start(ctx, subagent.Request{Prompt: subagent.Text(prompt), Dir: t.dir, Events: event})
 		if err != nil {
-			over <- failedResult(err, t.provider.Name(), t.dir)
+			end := ended{res: t.failed(err)}
+			if e, ok := errors.AsType[*subagent.Error](err); ok && e.Kind == client.KindCancelled {
+				end.at = e.Step
+			}
+			over <- end
 			return
 		}
 		<-run.Done()
-		over <- run.Close()
+		over <- ended{res: run.Close()}
 	}()
 	select {
-	case res := <-over:
-		return res
+	case end := <-over:
+		return end.res, end.at
 	case <-signals.killed.Done():
 	}
 	select {
-	case res := <-over:
-		return res
+	case end := <-over:
+		return end.res, end.at
 	case <-time.After(killWait):
-		res := failedResult(&subagent.Error{Kind: client.KindCancelled}, t.provider.Name(), t.dir)
+		res := t.failed(&subagent.Error{Kind: client.KindCancelled})
 		res.Warnings = append(res.Warnings, "killed; what came of the run is not known")
-		return res
+		return res, ""
 	}
 }
 

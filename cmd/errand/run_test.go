@@ -358,3 +358,63 @@ func TestQuietTellsOfALostAnswer(t *testing.T) {
 		t.Errorf("stderr %q", got.stderr)
 	}
 }
+
+// A turn that ends without a word says that it was none of ours that was lost.
+func TestNoText(t *testing.T) {
+	const silent = "on session/prompt\n  thought hm\n  text \" \"\n  stop end_turn\n"
+	const told = "errand: errand.test completed without any text\n"
+	for flag, want := range map[string]string{"": told, "--quiet": "", "--json": "", "--events": ""} {
+		args := []string{"run", "hi"}
+		if flag != "" {
+			args = append(args, flag)
+		}
+		got := newProgram(t).run(append(args, scripted(t, silent)...)...)
+		if got.status != statusOK || got.stderr != want {
+			t.Errorf("%s: status %d, stderr %q, want %q", flag, got.status, got.stderr, want)
+		}
+	}
+	for _, script := range []string{"on session/prompt\n  stop refusal\n", "on session/prompt\n  text x\n  stop end_turn\n"} {
+		if got := newProgram(t).run(append([]string{"run", "hi"}, scripted(t, script)...)...); strings.Contains(got.stderr, "without any text") {
+			t.Errorf("%s: stderr %q", script, got.stderr)
+		}
+	}
+}
+
+// What was given is in the result of a run that was not tried, as far as it is known.
+func TestConfigErrorsHaveWhatWasGiven(t *testing.T) {
+	p := newProgram(t)
+	p.Dir = canonical(t, p.Dir)
+	p.Env = []string{"MY_TOKEN=canary-4242-canary"}
+	if err := os.WriteFile(filepath.Join(p.Dir, "e"), []byte("OTHER_TOKEN=other-4242-other\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name    string
+		args    []string
+		dir     string
+		command []string
+	}{
+		{"a bad duration", []string{"--timeout", "x", "hi", "--", "./agent", "--acp"}, p.Dir, []string{"./agent", "--acp"}},
+		{"a secret that is held back", []string{"--timeout", "x", "hi", "--", "./agent", "--key=canary-4242-canary"}, p.Dir, []string{"./agent", "--key=[redacted]"}},
+		{"a secret that is set", []string{"--timeout", "x", "--env", "A_TOKEN=third-4242-third", "hi", "--", "./agent", "third-4242-third"}, p.Dir, []string{"./agent", "[redacted]"}},
+		{"a secret in a file", []string{"--timeout", "x", "--env-file", "e", "hi", "--", "./agent", "other-4242-other"}, p.Dir, []string{}},
+		{"no prompt, and a secret in a file", []string{"--env-file", "e", " ", "--", "./agent", "other-4242-other"}, p.Dir, []string{"./agent", "[redacted]"}},
+		{"a preset", []string{"--timeout", "x", "hi", "--agent", "gemini"}, p.Dir, []string{"gemini", "--acp"}},
+		{"no agent", []string{"hi"}, p.Dir, []string{}},
+		{"no directory", []string{"--dir", "missing", "hi", "--", "./agent"}, "", []string{"./agent"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := p.run(append([]string{"run", "--json"}, tt.args...)...)
+			res := got.result(t)
+			if got.status != statusUsage || res.Dir != tt.dir {
+				t.Errorf("status %d, dir %q, want %q", got.status, res.Dir, tt.dir)
+			}
+			if diff := cmp.Diff(tt.command, res.Agent.Command); diff != "" {
+				t.Errorf("the command (-want +got):\n%s", diff)
+			}
+			if strings.Contains(got.stdout+got.stderr, "4242") {
+				t.Errorf("a secret is shown:\n%s\n%s", got.stdout, got.stderr)
+			}
+		})
+	}
+}

@@ -54,11 +54,15 @@ func newScreen(out *output, con *console, agent string, live, quiet bool, redact
 func (s *screen) event(e subagent.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e.Type == subagent.EventStart && s.spinner != nil {
-		s.spinner.label = "working"
-	}
-	if e.Type == subagent.EventWarning {
+	switch e.Type {
+	case subagent.EventStart:
+		if s.spinner != nil {
+			s.spinner.label = "working"
+		}
+	case subagent.EventWarning:
 		s.warned[e.Warning] = true
+	case subagent.EventEnd:
+		s.stop()
 	}
 	for _, p := range s.scribe.see(e) {
 		switch p.kind {
@@ -155,13 +159,39 @@ func (s *screen) end() (streamed bool) {
 	return s.streamed
 }
 
-// cancelling says that the run is being cancelled, to whoever waits for its end.
-func (s *screen) cancelling() {
+// cancelling says that the run is being cancelled, to whoever waits for its end; killed
+// that the agent is not waited for.
+func (s *screen) cancelling(killed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.spinner != nil && !s.spinner.stopped() {
+	if s.spinner == nil || s.spinner.stopped() {
+		return
+	}
+	if killed {
+		s.line("errand: killing")
+	} else {
 		s.line("errand: cancelling; interrupt once more to kill")
-		s.spinner.label = "cancelling"
+	}
+	s.stop()
+}
+
+// stopping is the spinner's label while the agent is waited for to stop: after its
+// answer, after a clock has run out, and after a cancel.
+const stopping = "stopping"
+
+// overdue says that a clock has run out. With atStart it was that of the start,
+// and says nothing of an agent that was ready in time.
+func (s *screen) overdue(atStart bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.spinner != nil && (!atStart || s.spinner.label == starting) {
+		s.stop()
+	}
+}
+
+func (s *screen) stop() {
+	if s.spinner != nil {
+		s.spinner.label = stopping
 	}
 }
 

@@ -13,6 +13,9 @@ const (
 
 var spinFrames = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 
+// starting is the first label of a spinner.
+const starting = "starting"
+
 // spinner says that something is under way while nothing is to be seen.
 type spinner struct {
 	label string // guarded by its screen
@@ -27,7 +30,7 @@ type spinner struct {
 // startSpinner calls draw with each frame and the time since the start, while touch
 // was not called for a moment.
 func startSpinner(draw func(frame string, since time.Duration)) *spinner {
-	sp := &spinner{label: "starting", began: time.Now(), quit: make(chan struct{}), ended: make(chan struct{})}
+	sp := &spinner{label: starting, began: time.Now(), quit: make(chan struct{}), ended: make(chan struct{})}
 	// Ends with stop, which waits for it.
 	go func() {
 		defer close(sp.ended)

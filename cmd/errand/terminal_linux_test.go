@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -271,6 +272,58 @@ func TestTerminalSaysThatItCancels(t *testing.T) {
 	}
 	has(t, "the terminal", tm.rest(), "errand: cancelled: interrupt\n")
 	if status := exitStatusOf(t, cmd); status != 130 {
+		t.Errorf("status %d", status)
+	}
+}
+
+// While the agent is waited for to stop, that is what is said.
+func TestTerminalSaysThatItStops(t *testing.T) {
+	for _, tt := range []struct {
+		name, script string
+		args         []string
+		shows        string // before the spinner
+		status       int
+	}{
+		{"after the answer", "on session/prompt\ntext done\nstop end_turn\non eof\nwait file go\n", nil, "done\r\n", statusOK},
+		{"after the start timeout", "on initialize\nnever reply\non eof\nwait file go\n", []string{"--start-timeout", "1s"}, "", statusTimeout},
+		{"after the timeout", "on initialize\nnever reply\non eof\nwait file go\n", []string{"--timeout", "1s"}, "", statusTimeout},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := newProgram(t)
+			p.Env = []string{"TERM=xterm"}
+			tm := newTerminal(t)
+			cmd := p.command(append(append([]string{"run", "hi", "--eof-grace", "1h"}, tt.args...), scripted(t, tt.script)...)...)
+			tm.start(cmd)
+			tm.await(tt.shows + `[^\n]*errand\.test stopping \d+s`)
+			if err := os.WriteFile(filepath.Join(p.Dir, "go"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			tm.rest()
+			if status := exitStatusOf(t, cmd); status != tt.status {
+				t.Errorf("status %d, want %d", status, tt.status)
+			}
+		})
+	}
+}
+
+// What kills at once does not say how to kill.
+func TestTerminalSaysThatItKills(t *testing.T) {
+	p := newProgram(t)
+	p.Env = []string{"TERM=xterm"}
+	tm := newTerminal(t)
+	cmd := p.command(append([]string{"run", "hi"}, scripted(t, "on session/prompt\n  text ready\n  wait forever\n")...)...)
+	tm.start(cmd)
+	tm.await("ready")
+	if err := cmd.Process.Signal(syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	shown := tm.rest()
+	has(t, "the terminal", shown, "errand: killing\n", "errand: cancelled: quit\n", "  it took SIGKILL to end errand.test\n")
+	if strings.Contains(shown, "once more") {
+		t.Errorf("the terminal shows %q", shown)
+	}
+	if status := exitStatusOf(t, cmd); status != 131 {
 		t.Errorf("status %d", status)
 	}
 }

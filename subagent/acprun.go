@@ -77,7 +77,7 @@ func (a *acpRun) turn(ctx context.Context) turnEnd {
 	}
 	a.endTurn()
 	if n := a.agent.Conn().Stats().DroppedUpdates; n > 0 {
-		a.warn(tooLarge(n, a.provider.opts.MaxMessageBytes))
+		a.note(tooLarge(n, a.provider.opts.MaxMessageBytes))
 	}
 	end := turnEnd{cancelled: answer.Cancelled, stopReason: answer.StopReason, meta: answer.Meta}
 	end.usage = readUsage(readFields(answer.Usage))

@@ -74,6 +74,78 @@ func TestCloseByTheListener(t *testing.T) {
 	<-r.ended
 }
 
+// A listener that is at work, or waits for the very end it is told of, keeps nobody from
+// that end: not where there is something to warn of when the turn is over either.
+func TestWarningsWaitForNobody(t *testing.T) {
+	unasked := "cancelled"
+	for _, at := range []EventType{EventUpdate, EventPermission, EventWarning, EventEnd} {
+		for does, listen := range map[string]func(r *run, free chan struct{}){
+			"blocks": func(_ *run, free chan struct{}) { <-free },
+			"closes": func(r *run, _ chan struct{}) { r.Close() },
+		} {
+			t.Run(string(at)+", "+does, func(t *testing.T) {
+				t.Parallel()
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				free, reached := make(chan struct{}), make(chan struct{})
+				var r *run
+				r = newRun(ctx, "p", Request{Events: func(e Event) {
+					if e.Type == at {
+						close(reached)
+						listen(r, free)
+					}
+				}})
+				r.grace = 50 * time.Millisecond
+				r.begin(Result{}, driver{turn: func(ctx context.Context) turnEnd {
+					go func() { // the connection's; ends with the listener
+						r.update(client.Update{})
+						r.permission(permission.Record{Decision: permission.Denied})
+					}()
+					if at == EventUpdate || at == EventPermission {
+						<-reached
+					}
+					r.note("there is more")
+					return turnEnd{stopReason: &unasked}
+				}})
+				select {
+				case <-r.Done():
+				case <-ctx.Done():
+					t.Fatal("there is no outcome")
+				}
+				want := []string{"there is more", "the agent ended the turn as cancelled although nobody had cancelled it"}
+				if res, final := r.outcome, r.Close(); res.Stop != stopreason.Aborted || !slices.Equal(res.Warnings, want) || !slices.Equal(final.Warnings[:2], want) {
+					t.Errorf("%q with %q, then %q", res.Stop, res.Warnings, final.Warnings)
+				}
+				close(free)
+				<-r.ended
+			})
+		}
+	}
+}
+
+// What the turn's end warns of is told between the outcome and the end.
+func TestWarningsOfTheEndAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		var r *run
+		r = newRun(t.Context(), "p", Request{Events: func(e Event) {
+			if told = append(told, string(e.Type)+e.Warning); e.Type == EventWarning && r.outcome == nil {
+				t.Error("it was told before there was an outcome")
+			}
+		}})
+		r.begin(Result{}, driver{turn: func(context.Context) turnEnd {
+			r.note(" one")
+			r.note(" two")
+			reason := "end_turn"
+			return turnEnd{stopReason: &reason}
+		}})
+		r.Close()
+		if want := []string{"start", "warning one", "warning two", "end"}; !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
+		}
+	})
+}
+
 func TestListenerThatEndsItsGoroutine(t *testing.T) {
 	for _, at := range []EventType{EventUpdate, EventWarning, EventEnd} {
 		t.Run(string(at), func(t *testing.T) {

@@ -61,7 +61,8 @@ type run struct {
 	mu             sync.Mutex          // guards what is below
 	secrets        func(string) string // replaces them; nil until they are known
 	warnings       []string
-	settled        int // how many of them are in outcome
+	untold         []string // those of them that are to be told when there is an outcome
+	settled        int      // how many of them are in outcome
 	listenerFailed bool
 }
 
@@ -138,6 +139,7 @@ func (r *run) life() {
 		r.outcome = r.settle(end)
 		r.updates.close()
 		close(r.done)
+		r.tellNoted()
 		r.event(Event{Type: EventEnd, Result: r.outcome})
 	})
 }
@@ -204,7 +206,7 @@ func (r *run) stop(end *turnEnd, res *Result) stopreason.Outcome {
 	o := stopreason.Of(reason)
 	switch {
 	case o == stopreason.Aborted:
-		r.warn("the agent ended the turn as cancelled although nobody had cancelled it")
+		r.note("the agent ended the turn as cancelled although nobody had cancelled it")
 	case reason == stopreason.MaxTurnRequests:
 		res.Error = &Error{Kind: client.KindRemoteLimit, Step: client.StepPrompt, Message: "the agent stopped at its limit of requests per turn"}
 	case o == stopreason.Error:
@@ -255,22 +257,50 @@ func (r *run) setSecrets(replace func(string) string) {
 // maxWarnings bounds what an agent can make us warn of.
 const maxWarnings = 100
 
-// warn adds a warning to the result.
+// warn adds a warning to the result and tells of it. That waits for the listener: on the
+// way to the outcome it is note.
 func (r *run) warn(text string) {
+	if text, ok := r.keepWarning(text); ok {
+		r.event(Event{Type: EventWarning, Warning: text})
+	}
+}
+
+// note adds a warning to the result that is told of once there is an outcome: a listener
+// that is at work, or that closes the run, must not keep it from that.
+func (r *run) note(text string) {
+	if text, ok := r.keepWarning(text); ok {
+		r.mu.Lock()
+		r.untold = append(r.untold, text)
+		r.mu.Unlock()
+	}
+}
+
+// tellNoted tells of what was noted.
+func (r *run) tellNoted() {
+	r.mu.Lock()
+	untold := r.untold
+	r.untold = nil
+	r.mu.Unlock()
+	for _, text := range untold {
+		r.event(Event{Type: EventWarning, Warning: text})
+	}
+}
+
+// keepWarning adds a warning to the result and returns it as it is to be told; false
+// where there are too many.
+func (r *run) keepWarning(text string) (string, bool) {
 	text = r.redact(text)
 	r.mu.Lock()
-	before := len(r.warnings)
-	if before == maxWarnings {
+	defer r.mu.Unlock()
+	n := len(r.warnings)
+	if n > maxWarnings {
+		return "", false
+	}
+	if n == maxWarnings {
 		text = "there was more to warn of than is kept"
 	}
-	if before <= maxWarnings {
-		r.warnings = append(r.warnings, text)
-	}
-	r.mu.Unlock()
-	if before > maxWarnings {
-		return
-	}
-	r.event(Event{Type: EventWarning, Warning: text})
+	r.warnings = append(r.warnings, text)
+	return text, true
 }
 
 // permission tells of a decision; the collector has it already.

@@ -78,3 +78,33 @@ func TestAnswersToNothing(t *testing.T) {
 		"answers of the agent were ignored: 1 to requests that it had answered, 2 to requests that were never made")
 	check.Equal(t, "warnings of a run without any", len(play(t, `on session/prompt; text "an answer"`, nil).run("go").Warnings), 0)
 }
+
+// A listener that does not return keeps a cancelled run from nothing, whatever there is to
+// warn of.
+func TestWarningsOfAStuckListener(t *testing.T) {
+	t.Parallel()
+	s := play(t, `on session/prompt
+		set long x size=16KiB
+		tool c1 "$long"
+		text "an answer"
+		stop cancelled`, &subagent.ACPOptions{MaxMessageBytes: 8 << 10})
+	req := s.request("go")
+	reached, free := make(chan struct{}), make(chan struct{})
+	req.Events = func(e subagent.Event) {
+		if e.Type == subagent.EventUpdate {
+			close(reached)
+			<-free
+		}
+	}
+	run, err := s.provider.Start(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-reached
+	run.Cancel()
+	res := outcome(t, run) // hangs, if a warning waits for the listener
+	close(free)
+	check.Equal(t, "stop", string(res.Stop), "aborted")
+	check.Has(t, strings.Join(res.Warnings, "\n"), "1 update of the agent was larger than the limit of 8192 bytes")
+	check.Has(t, strings.Join(closed(t, run).Warnings, "\n"), "1 update of the agent was larger than the limit of 8192 bytes")
+}

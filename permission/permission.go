@@ -32,7 +32,7 @@ type Request struct {
 	// Local returns our path for an absolute one of the agent's, which lives in another
 	// world of paths: a container, say. False means that it has none here, and no rule
 	// allows it. Nil means that both see the same.
-	Local func(path string) (string, bool)
+	Local func(path string) (string, bool) `json:"-"`
 	// LookPath returns the file that would run under a program's name. It binds a
 	// grant to the program itself; nil binds it to the name.
 	LookPath func(name string) (string, error) `json:"-"`

@@ -202,16 +202,6 @@ func tooLarge(n int64, limit int) string {
 	return fmt.Sprintf(what+"; the output may not be complete", room)
 }
 
-// retryable reports whether a start that failed like this could go better next
-// time. What is wrong with the configuration stays wrong.
-func retryable(kind client.ErrorKind) bool {
-	switch kind {
-	case client.KindExit, client.KindTransport, client.KindStartupTimeout, client.KindAgent, client.KindTimeout:
-		return true
-	}
-	return false
-}
-
 func nonEmpty(s string) *string {
 	if s == "" {
 		return nil

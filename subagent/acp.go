@@ -202,7 +202,7 @@ func (p *acpProvider) Start(ctx context.Context, req Request) (Run, error) {
 func (p *acpProvider) notStarted(r *run, partial Result, err error) error {
 	r.cancel(errClosed)
 	e := named(p, err)
-	e.Retryable = retryable(e.Kind) && !misstarted(e, partial.Exit)
+	e.Retryable = retryable(e.Kind) && !misstarted(e, &partial)
 	partial.Stop = stopreason.Error
 	if e.Kind == client.KindCancelled || e.Kind == client.KindTimeout {
 		partial.Stop = stopreason.Aborted

@@ -1,6 +1,10 @@
 package subagent
 
-import "github.com/errand-acp/errand/client"
+import (
+	"strings"
+
+	"github.com/errand-acp/errand/client"
+)
 
 // retryable reports whether what failed like this, before anything of the prompt was
 // written, could go better next time. What is wrong with the configuration stays wrong.
@@ -13,11 +17,18 @@ func retryable(kind client.ErrorKind) bool {
 }
 
 // misstarted reports whether a program that has ended before it answered initialize says
-// by its status that it was started wrongly: 2 is a usage, and with 126 and 127 a
-// launcher says that what it was to start cannot be executed, or is not there.
-func misstarted(e *Error, exit *client.Exit) bool {
-	if e.Kind != client.KindExit || e.Step != client.StepInitialize || exit == nil || exit.Code == nil {
+// by its status that it was started wrongly: 2 is a usage, unless it is a crash of Go's,
+// and with 126 and 127 a launcher says that what it was to start cannot be executed, or
+// is not there. r is what is known of its run.
+func misstarted(e *Error, r *Result) bool {
+	if e.Kind != client.KindExit || e.Step != client.StepInitialize || r.Exit == nil || r.Exit.Code == nil {
 		return false
 	}
-	return *exit.Code == 2 || *exit.Code == 126 || *exit.Code == 127
+	switch *r.Exit.Code {
+	case 2:
+		return !strings.Contains(r.StderrTail, "\ngoroutine ")
+	case 126, 127:
+		return true
+	}
+	return false
 }

@@ -23,7 +23,9 @@ func TestRetryable(t *testing.T) {
 		{"exit 1", true},
 		{"exit 3", true},
 		{"exit 137", true},
-		{"on initialize; raise SEGV", true},
+		{"on initialize; raise KILL", true},
+		{"on initialize; raise SEGV", true}, // the agent is a Go program: status 2
+		{`stderr "panic: boom\n\ngoroutine 1 [running]:\nmain.main()\n"; exit 2`, true},
 		{"on session/new; exit 2", true},
 		{"on session/new; exit 127", true},
 	} {

@@ -454,3 +454,29 @@ func TestCanaryCuts(t *testing.T) {
 		})
 	}
 }
+
+// The same where a warning quotes the id of a tool call, which is the agent's choice and
+// may be long. The ids themselves stand in the result as the agent sent them.
+func TestCanaryToolCallID(t *testing.T) {
+	const secret = "qxjvkzwypmhgtrbdQXJVKZWYPMHGTRBD9"
+	for _, at := range []int{0, 60, 68, 80, 92, 260, 268, 280, 292} {
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			t.Parallel()
+			b := newBirdcage(t, secret, placings["explicit"], fmt.Sprintf(`
+				on session/prompt
+				set pad x size=%dB
+				request session/request_permission {"sessionId": "$session", "toolCall": {"toolCallId": "$pad$c"}, "options": [{"optionId": "a", "name": "A", "kind": "allow_once"}, {"optionId": "b", "name": "B", "kind": "allow_once"}]}
+				stop end_turn`, at))
+			b.scene.provider = provider(t, b.cmd, &b.opts)
+			var told []string
+			req := b.scene.request("go")
+			req.Events = func(e subagent.Event) { told = append(told, e.Warning) }
+			res := b.scene.do(req)
+			if warned := strings.Join(res.Warnings, "\n"); !strings.Contains(warned, "several options of one kind") || at < 280 && !strings.Contains(warned, mark) {
+				t.Errorf("there was nothing to redact: %q", warned)
+			}
+			b.clean("the warnings", res.Warnings)
+			b.clean("the warnings that were told", told)
+		})
+	}
+}

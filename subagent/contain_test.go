@@ -246,6 +246,21 @@ func TestCloseOfAProviderThatPanics(t *testing.T) {
 	}
 }
 
+// What a provider panics with is cut after its secrets were taken out.
+func TestCloseThatPanicsWithASecret(t *testing.T) {
+	const secret = "qxjvkzwypmhgtrbd"
+	for at := range 1100 {
+		r := newRun(t.Context(), "p", Request{})
+		r.setSecrets(func(text string) string { return strings.ReplaceAll(text, secret, "[redacted]") })
+		r.driver.close = func(*Result) { panic(strings.Repeat("-", at) + secret) }
+		var final Result
+		if r.shut(&final); len(final.Warnings) != 1 || strings.Contains(final.Warnings[0], secret[:8]) {
+			t.Fatalf("after %d bytes: %q", at, final.Warnings)
+		}
+		r.cancel(errClosed)
+	}
+}
+
 // A loop over Updates that ends by a panic has ended like any other.
 func TestReaderThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

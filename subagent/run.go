@@ -307,7 +307,7 @@ func (r *run) keepWarning(text string) (string, bool) {
 func (r *run) permission(rec permission.Record) {
 	r.event(Event{Type: EventPermission, Permission: &rec})
 	if rec.Ambiguous {
-		r.warn(fmt.Sprintf("the permission for tool call %.100q was not given: the agent offers several options of one kind, and the policy does not say which to take", rec.ToolCallID))
+		r.warn(fmt.Sprintf("the permission for tool call %q was not given: the agent offers several options of one kind, and the policy does not say which to take", clip(r.redact(rec.ToolCallID))))
 	}
 }
 
@@ -377,7 +377,7 @@ func (r *run) Close() *Result {
 func (r *run) shut(final *Result) {
 	defer func() {
 		if p := recover(); p != nil {
-			final.Warnings = append(final.Warnings, r.redact(fmt.Sprintf("the provider panicked when it was closed: %.1000v", p)))
+			final.Warnings = append(final.Warnings, "the provider panicked when it was closed: "+clip(r.redact(fmt.Sprint(p))))
 		}
 	}()
 	if r.driver.close != nil {

@@ -42,6 +42,7 @@ type Agent struct {
 type launch struct {
 	opts     Options // with the defaults filled in where they are this package's
 	dir      string
+	paths    pathMap
 	spec     proc.Spec
 	redact   *redact.Redactor
 	command  []string // path and arguments, redacted

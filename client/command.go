@@ -29,6 +29,13 @@ type Command struct {
 	// Inherit says what of this process's environment the child gets beside Env.
 	// The zero value passes everything on that does not look like a credential.
 	Inherit envscrub.Policy
+	// Paths translate between our paths and those of an agent that lives in another world
+	// of them (a container, WSL, ssh): a session's directory on its way there; locations,
+	// files and directories that the agent names on their way back, before a policy sees
+	// them. "{dir}" in Args becomes the process's directory as the agent sees it. A
+	// directory that has no place there is refused before anything is started. None means
+	// that both sides see the same.
+	Paths []PathPair
 }
 
 // Graces are how long the rungs of the shutdown ladder wait before the next one. A

@@ -43,7 +43,7 @@ type FileRecord struct {
 func (a *Agent) readTextFile(ctx context.Context, r acp.ReadTextFileRequest) (acp.ReadTextFileResponse, error) {
 	var res acp.ReadTextFileResponse
 	err := a.file(ctx, r.SessionId, FileRead, r.Path, func(s *Session, w *Workspace, at string, rec *FileRecord) error {
-		if err := a.mayRead(ctx, s, r.Path, at); err != nil {
+		if err := a.mayRead(ctx, s, at); err != nil {
 			return err
 		}
 		text, err := w.Read(ctx, at, r.Line, r.Limit)
@@ -57,29 +57,29 @@ func (a *Agent) readTextFile(ctx context.Context, r acp.ReadTextFileRequest) (ac
 }
 
 // mayRead asks the policy where it wants to be asked, and about sensitive files always.
-func (a *Agent) mayRead(ctx context.Context, s *Session, told, at string) error {
+func (a *Agent) mayRead(ctx context.Context, s *Session, at string) error {
 	req := permission.Request{}
 	a.surroundings(&req)
-	if !permission.GuardsReads(a.opts.Permission) && !permission.Sensitive(at, req.Home) && !permission.Sensitive(told, req.Home) {
+	if !permission.GuardsReads(a.opts.Permission) && !permission.Sensitive(at, req.Home) {
 		return nil
 	}
 	return a.decide(ctx, s, a.actID(), act{
 		method: acp.ClientMethodFsReadTextFile, kind: acp.ToolKindRead,
-		title: "Read " + told, path: told, input: map[string]any{"path": told},
+		title: "Read " + at, path: at, input: map[string]any{"path": at},
 	})
 }
 
 // writeTextFile serves fs/write_text_file.
 func (a *Agent) writeTextFile(ctx context.Context, r acp.WriteTextFileRequest) (acp.WriteTextFileResponse, error) {
 	return acp.WriteTextFileResponse{}, a.file(ctx, r.SessionId, FileWrite, r.Path, func(s *Session, w *Workspace, at string, rec *FileRecord) error {
-		diff := &acp.ToolCallContentDiff{Path: r.Path, NewText: r.Content, Type: "diff"}
+		diff := &acp.ToolCallContentDiff{Path: at, NewText: r.Content, Type: "diff"}
 		if old, err := w.Read(ctx, at, nil, nil); err == nil {
 			diff.OldText = &old
 		}
 		if err := a.decide(ctx, s, a.actID(), act{
 			method: acp.ClientMethodFsWriteTextFile, kind: acp.ToolKindEdit,
-			title: "Write " + r.Path, path: r.Path, diff: diff,
-			input: map[string]any{"path": r.Path, "content": r.Content},
+			title: "Write " + at, path: at, diff: diff,
+			input: map[string]any{"path": at, "content": r.Content},
 		}); err != nil {
 			return err
 		}
@@ -101,12 +101,14 @@ func (a *Agent) file(ctx context.Context, id acp.SessionId, op FileOp, told stri
 		return a.hostError(err)
 	}
 	rec := FileRecord{SessionID: string(id), Op: op, Path: told}
-	at, err := w.Locate(told)
-	if err == nil {
+	ours, ok := a.paths.ours(told)
+	if !ok {
+		err = fileError(string(op), told, errOutside)
+	} else if at, bad := w.Locate(ours); bad != nil {
+		err = bad
+	} else {
 		rec.Path = at
 		err = do(s, w, at, &rec)
-	} else {
-		err.(*FileError).Op = string(op)
 	}
 	if err != nil {
 		rec.Bytes = 0

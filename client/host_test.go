@@ -183,7 +183,7 @@ func TestHostedFiles(t *testing.T) {
 			h.write(name, "SECRET")
 			require(t, os.Symlink(name, h.Dir+"/link"))
 			h.answers("[|not permitted (reject)][|not permitted (reject)]")
-			h.decided("read Read ./"+name+": denied by reject", "read Read ./link: denied by reject")
+			h.decided("read Read ./"+name+": denied by reject", "read Read ./"+name+": denied by reject")
 		}
 		h := host(t, client.Options{Files: client.FilesRead, Permission: permission.Allow()}, turn+read("$cwd/.env"))
 		h.write(".env", "SECRET")
@@ -232,4 +232,41 @@ func TestHostedFiles(t *testing.T) {
 			}
 		}
 	})
+}
+
+// D8: the agent sees other paths than we do. What it names is translated back before the
+// policy sees it, and what it cannot see is refused before anything is started.
+func TestD8PathsInTwoWorlds(t *testing.T) {
+	rules := &permission.Rules{Rules: []permission.Rule{{Name: "src", Effect: permission.EffectAllow, Paths: []string{"./src/**"}}}}
+	ask := func(path string) string {
+		return `
+  permission c1 "Edit" kind=edit path=` + path + ` input={"file_path":"` + path + `"}
+    option yes allow_once Yes
+    option no reject_once No
+    when allowed
+      text "allowed "
+    when rejected
+      text "rejected "
+  end`
+	}
+	h := host(t, client.Options{Files: client.FilesWrite, Terminals: true, Permission: rules}, "on session/prompt\n  text \"$cwd \""+
+		ask("/workspace/src/a.go")+ask("/workspace/other.go")+ask("/elsewhere/src/a.go")+ask("/workspace/src/../../x")+`
+  request fs/write_text_file {"sessionId":"$session","path":"/workspace/src/new","content":"text"}
+  text "[$error.message]"
+  request fs/read_text_file {"sessionId":"$session","path":"`+"$pwd"+`/src/new"}
+  text "[$error.message]"
+  request terminal/create {"sessionId":"$session","command":"true","cwd":"/elsewhere"}
+  text "[$error.message]"`)
+	require(t, os.Mkdir(h.Dir+"/src", 0o777))
+	h.command.Paths = []client.PathPair{{Ours: h.Dir, Theirs: "/workspace"}}
+	h.answers("/workspace allowed rejected rejected rejected [][it is outside the workspace][cwd: it does not exist on this side]")
+	h.holds("src/new", "text")
+
+	none := play(t, "")
+	none.command.Paths = []client.PathPair{{Ours: h.Dir + "/src", Theirs: "/workspace"}}
+	e := none.fails(t.Context(), client.KindConfig, client.StepConfig)
+	if !strings.Contains(e.Error(), "where the agent lives") {
+		t.Errorf("the error is %v", e)
+	}
+	none.NotStarted()
 }

@@ -49,6 +49,9 @@ func (a *Agent) permissionRequest(p acp.RequestPermissionRequest) permission.Req
 	}
 	a.mu.Unlock()
 	a.surroundings(&req)
+	if len(a.paths) > 0 {
+		req.Local = a.paths.ours
+	}
 	return req
 }
 
@@ -61,33 +64,16 @@ func (a *Agent) redactRecord(rec permission.Record) permission.Record {
 		}
 	}
 	rec.RawInput = a.redactValue(rec.RawInput)
-	rec.Facts = a.redactFacts(rec.Facts)
+	if rec.Facts != nil {
+		clean := rec.Facts.Map(a.redact.String)
+		rec.Facts = &clean
+	}
 	rec.Options = slices.Clone(rec.Options)
 	for i := range rec.Options {
 		// The id has to match what the agent said, the kind need not.
 		rec.Options[i].Kind = a.redact.String(rec.Options[i].Kind)
 	}
 	return rec
-}
-
-// redactFacts replaces secrets wherever they stand in f.
-func (a *Agent) redactFacts(f *permission.Facts) *permission.Facts {
-	if f == nil {
-		return nil
-	}
-	var clean permission.Facts
-	var all any
-	text, err := json.Marshal(f)
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	if err == nil {
-		text, err = json.Marshal(a.redactValue(all))
-	}
-	if err != nil || json.Unmarshal(text, &clean) != nil {
-		return nil
-	}
-	return &clean
 }
 
 // redactValue replaces secrets in decoded JSON, of which it changes nothing: the

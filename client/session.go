@@ -59,10 +59,14 @@ func (a *Agent) NewSession(ctx context.Context, o *SessionOptions) (*Session, er
 			return nil, err
 		}
 	}
+	cwd, ok := a.paths.theirs(dir)
+	if !ok {
+		return nil, noPlace(dir)
+	}
 	ctx, done := a.startContext(ctx)
 	defer done()
 	s := &Session{agent: a, dir: dir}
-	_, err := a.conn.call(ctx, acp.AgentMethodSessionNew, acp.NewSessionRequest{Cwd: dir, McpServers: []acp.McpServer{}}, func(result []byte, err error) {
+	_, err := a.conn.call(ctx, acp.AgentMethodSessionNew, acp.NewSessionRequest{Cwd: cwd, McpServers: []acp.McpServer{}}, func(result []byte, err error) {
 		// On the reader: a request or update for the session may be the next frame.
 		if err == nil && a.adopt(s, result) && o.OnReply != nil {
 			defer a.conn.wire.Contain()

@@ -60,9 +60,17 @@ func Check(c Command, o *Options) error {
 	if o == nil {
 		o = &Options{}
 	}
+	paths, err := newPathMap(c.Paths)
+	if err != nil {
+		return err
+	}
 	if c.Dir != "" {
-		if _, err := CheckDir(c.Dir); err != nil {
+		dir, err := CheckDir(c.Dir)
+		if err != nil {
 			return err
+		}
+		if _, ok := paths.theirs(dir); !ok {
+			return noPlace(dir)
 		}
 	}
 	if err := c.Validate(); err != nil {
@@ -83,11 +91,19 @@ func prepare(c Command, o *Options) (*launch, error) {
 	if err != nil {
 		return nil, err
 	}
+	paths, _ := newPathMap(c.Paths) // it is checked, and so is dir
+	theirs, _ := paths.theirs(dir)
+	args := slices.Clone(c.Args)
+	if len(paths) > 0 {
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], "{dir}", theirs)
+		}
+	}
 	policy := c.Inherit
 	policy.Set = slices.Concat(policy.Set, c.Env)
 	ambient := os.Environ()
 	environ, report := envscrub.Scrub(ambient, policy)
-	l := &launch{opts: *o, dir: dir, withheld: report.Withheld(), redact: redact.New(envscrub.Secrets(ambient, policy))}
+	l := &launch{opts: *o, dir: dir, paths: paths, withheld: report.Withheld(), redact: redact.New(envscrub.Secrets(ambient, policy))}
 	for _, f := range report.Exposed {
 		l.exposed = append(l.exposed, f.Name)
 	}
@@ -100,14 +116,18 @@ func prepare(c Command, o *Options) (*launch, error) {
 	l.opts.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
 	l.opts.Graces = o.Graces.withDefaults()
 	l.opts.MaxTerminalBytes = cmp.Or(o.MaxTerminalBytes, DefaultMaxTerminalBytes)
-	for _, word := range slices.Concat([]string{c.Path}, c.Args) {
+	for _, word := range slices.Concat([]string{c.Path}, args) {
 		l.command = append(l.command, l.redact.String(word))
 	}
 	l.spec = proc.Spec{
-		Path: c.Path, Args: c.Args, Dir: dir, Env: environ, RunID: o.RunID,
+		Path: c.Path, Args: args, Dir: dir, Env: environ, RunID: o.RunID,
 		Stderr: o.Stderr, StderrTail: o.StderrTail, Filter: l.redact.Writer, Sweep: proc.Sweep(o.Sweep),
 	}
 	return l, nil
+}
+
+func noPlace(dir string) error {
+	return configError("directory %q: none of Paths says what it is where the agent lives", dir)
 }
 
 // spawn starts the process and the connection's reader.

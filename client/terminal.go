@@ -155,7 +155,11 @@ func (a *Agent) terminalSpec(s *Session, r acp.CreateTerminalRequest) (proc.Spec
 		return bad("the command is empty")
 	}
 	if r.Cwd != nil && *r.Cwd != "" {
-		dir, err := proc.CheckDir(*r.Cwd)
+		cwd, ok := a.paths.ours(*r.Cwd)
+		if !ok {
+			return bad("cwd: it does not exist on this side")
+		}
+		dir, err := proc.CheckDir(cwd)
 		if err != nil {
 			return bad("cwd: %v", err)
 		}

@@ -107,6 +107,7 @@ func (p *acpProvider) check() (err error) {
 	for _, list := range []*[]string{&p.cmd.Args, &p.cmd.Env, &p.cmd.Inherit.Pass, &p.cmd.Inherit.Drop, &p.cmd.Inherit.Set, &p.opts.Hints} {
 		*list = slices.Clone(*list)
 	}
+	p.cmd.Paths = slices.Clone(p.cmd.Paths)
 	return client.Check(p.cmd, p.clientOptions(nil, nil))
 }
 

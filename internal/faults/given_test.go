@@ -6,11 +6,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/permission"
+	"github.com/errand-acp/errand/subagent"
 )
 
 // What forms are given, and what they check, in words.
@@ -33,13 +35,17 @@ func deafTo(rungs ...client.Rung) func(*scene) {
 		waits := map[client.Rung]*time.Duration{
 			client.RungCancel: &g.Cancel, client.RungClose: &g.Close, client.RungEOF: &g.EOF, client.RungTerm: &g.Term,
 		}
-		for _, wait := range waits {
-			*wait = hang
-		}
 		for _, rung := range rungs {
 			*waits[rung] = 300 * time.Millisecond
 		}
 	}
+}
+
+// lingers is given to an agent that ends by itself while a helper in its group does not,
+// which is deaf to these rungs too. The whole wait after EOF passes, for the group, and
+// has to do for the agent.
+func lingers(helperIsDeafTo ...client.Rung) func(*scene) {
+	return all(deafTo(helperIsDeafTo...), func(s *scene) { s.opts.Graces.EOF = ample })
 }
 
 func startTimeout(d time.Duration) func(*scene) {
@@ -67,13 +73,51 @@ func program(path string, args ...string) func(*scene) {
 	return func(s *scene) { s.command.Path, s.command.Args = path, args }
 }
 
-// within bounds the whole run by the caller's clock.
-func within(d time.Duration) func(*scene) {
-	return func(s *scene) {
-		ctx, cancel := context.WithTimeout(s.Context(), d)
-		defer cancel()
-		s.delegate(ctx)
+// deadline is a caller's deadline, which passes when a test says so.
+type deadline struct {
+	context.Context
+	passed chan struct{}
+	pass   func()
+}
+
+func newDeadline(parent context.Context) *deadline {
+	passed := make(chan struct{})
+	return &deadline{parent, passed, sync.OnceFunc(func() { close(passed) })}
+}
+
+func (d *deadline) Done() <-chan struct{} { return d.passed }
+
+func (d *deadline) Err() error {
+	select {
+	case <-d.passed:
+		return context.DeadlineExceeded
+	default:
+		return nil
 	}
+}
+
+// passes carries the run out under a deadline that passes so long after the agent has
+// said this.
+func passes(after time.Duration, words string) func(*scene) {
+	return func(s *scene) {
+		d := newDeadline(s.Context())
+		s.listen(func(e subagent.Event) {
+			if strings.Contains(said(e), words) {
+				time.AfterFunc(after, d.pass)
+			}
+		})
+		s.delegate(d)
+	}
+}
+
+// pends has the policy write the file asked, and decide when its question is taken back
+// only, which is too late.
+func pends(s *scene) {
+	s.opts.Permission = permission.PolicyFunc(func(ctx context.Context, r permission.Request) permission.Decision {
+		s.write("asked")
+		<-ctx.Done()
+		return permission.Decision{OptionID: string(r.Options[0].OptionId)}
+	})
 }
 
 // says checks what the run's error mentions.

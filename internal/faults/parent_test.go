@@ -33,7 +33,7 @@ func parentHook() {
 			// The threads that start runs come and go: this one goes with its goroutine.
 			runtime.LockOSThread()
 			path, args := script.Command(panics{}, src)
-			provider, err := subagent.NewACP("scripted", client.Command{Path: path, Args: args}, nil)
+			provider, err := subagent.NewACP("scripted", client.Command{Path: path, Args: args}, &subagent.ACPOptions{StartTimeout: hang, Graces: patient})
 			if err != nil {
 				panic(err)
 			}
@@ -110,9 +110,8 @@ func killedParent(runs int, ready string) func(*scene) {
 // every scene.
 func nobodyLeft(s *scene) {
 	s.Helper()
-	const soon = 10 * time.Second // ten times what is promised
 	killed := time.Now()
-	for len(marked(s.mark)) > 0 && time.Since(killed) < soon {
+	for len(marked(s.mark)) > 0 && time.Since(killed) < hang {
 		time.Sleep(5 * time.Millisecond)
 	}
 }

@@ -126,11 +126,15 @@ func familyRows() []row {
 		{id: "L3", does: "a helper that appends to a file every 100 ms, while the run is cancelled", forms: []form{
 			{script: "l03-appends-on-and-on", cancelOn: "working",
 				want: `aborted; "working"; 1 updates; exit status 0`, check: all(gone("helper.pid"), still("grows.txt"))},
-			{name: "in the agent's group, ignoring TERM", given: deafTo(toEOF, toTerm), cancelOn: "working", script: appends("", "ignore TERM"),
+			{name: "in the agent's group, ignoring TERM", given: lingers(toTerm), cancelOn: "working", script: appends("", "ignore TERM"),
 				want: `aborted; "working"; 1 updates; exit status 0`, check: still("grows.txt")},
 			{name: "in a session of its own", cancelOn: "working", script: appends("session", "ignore TERM"),
 				want: `aborted; "working"; 1 updates; exit status 0`, check: still("grows.txt")},
-			{name: "three, and the idle clock", given: idleTimeout(time.Second), script: strings.Replace(appends("session", ""), "text working", appends3+"text working", 1),
+			{name: "three, and the idle clock", given: idleTimeout(idle), script: `
+				on session/new
+				  repeat 3; spawn session; repeat forever; append grows.txt x; wait 20ms; end; end; end
+				  wait file grows.txt
+				on session/prompt; text working; wait forever`,
 				want: `aborted: idle_timeout at session/prompt; "working"; 1 updates; exit status 0`, check: still("grows.txt")},
 			{name: "the agent itself, deaf to all", given: deafTo(toCancel, toEOF, toTerm), cancelOn: "working", script: `
 				ignore TERM
@@ -154,13 +158,13 @@ func familyRows() []row {
 				})},
 		}},
 		{id: "L4", does: "exits on EOF, and leaves a helper in its group", forms: []form{
-			{script: "l04-helper-stays", given: deafTo(toEOF), want: `completed; "an answer"; 1 updates; exit status 0`, check: gone("helper.pid")},
-			{name: "that ignores TERM", given: deafTo(toEOF, toTerm), script: stays("", "ignore TERM"), want: "completed; no text; exit status 0", check: gone("helper.pid")},
-			{name: "that holds its pipes", given: deafTo(toEOF, toTerm), script: stays("stdout stderr", "ignore TERM"), want: "completed; no text; exit status 0", check: gone("helper.pid")},
-			{name: "that writes to stderr on and on", given: deafTo(toEOF), script: stays("stderr", "repeat forever; stderr \"still here\\n\"; end"), want: "completed; no text; exit status 0", check: gone("helper.pid")},
-			{name: "that has stopped", given: deafTo(toEOF, toTerm), script: stays("stdout", "ignore TERM; raise STOP"), want: "completed; no text; exit status 0", check: gone("helper.pid")},
-			{name: "and exits with a status of its own", given: deafTo(toEOF), script: stays("", "") + "\non eof; exit 3", want: "completed; no text; exit status 3", check: gone("helper.pid")},
-			{name: "or exits with its answer", given: deafTo(toEOF), script: stays("stdout", "") + "; stop end_turn; exit 0", check: all(gone("helper.pid"), func(s *scene) {
+			{script: "l04-helper-stays", given: lingers(), want: `completed; "an answer"; 1 updates; exit status 0`, check: gone("helper.pid")},
+			{name: "that ignores TERM", given: lingers(toTerm), script: stays("", "ignore TERM"), want: "completed; no text; exit status 0", check: gone("helper.pid")},
+			{name: "that holds its pipes", given: lingers(toTerm), script: stays("stdout stderr", "ignore TERM"), want: "completed; no text; exit status 0", check: gone("helper.pid")},
+			{name: "that writes to stderr on and on", given: lingers(), script: stays("stderr", "repeat forever; stderr \"still here\\n\"; end"), want: "completed; no text; exit status 0", check: gone("helper.pid")},
+			{name: "that has stopped", given: lingers(toTerm), script: stays("stdout", "ignore TERM; raise STOP"), want: "completed; no text; exit status 0", check: gone("helper.pid")},
+			{name: "and exits with a status of its own", given: lingers(), script: stays("", "") + "\non eof; exit 3", want: "completed; no text; exit status 3", check: gone("helper.pid")},
+			{name: "or exits with its answer", given: lingers(), script: stays("stdout", "") + "; stop end_turn; exit 0", check: all(gone("helper.pid"), func(s *scene) {
 				// Whether EOF or its own exit comes first is anybody's guess.
 				check.Equal(s, "outcome", s.result.Stop, "completed")
 				check.Equal(s, "exit", s.result.Exit.String(), "exit status 0")
@@ -173,7 +177,7 @@ func familyRows() []row {
 			{name: "each in a group of its own", given: deafTo(toEOF, toTerm), script: levels(3, "group"), want: `completed; "all up"; 1 updates; signal SIGKILL by sigkill`, check: gone("1.pid", "2.pid", "3.pid")},
 			{name: "each in a session of its own", given: deafTo(toEOF, toTerm), script: levels(3, "session"), want: `completed; "all up"; 1 updates; signal SIGKILL by sigkill`, check: gone("1.pid", "2.pid", "3.pid")},
 			{name: "each without an environment", given: deafTo(toEOF, toTerm), script: levels(3, "session no-env"), want: `completed; "all up"; 1 updates; signal SIGKILL by sigkill`, check: gone("1.pid", "2.pid", "3.pid")},
-			{name: "the agent heeds EOF", given: deafTo(toEOF, toTerm), script: strings.Replace(strings.Replace(levels(3, ""), "ignore TERM", "", 1), "on eof; wait forever", "", 1),
+			{name: "the agent heeds EOF", given: lingers(toTerm), script: strings.Replace(strings.Replace(levels(3, ""), "ignore TERM", "", 1), "on eof; wait forever", "", 1),
 				want: `completed; "all up"; 1 updates; exit status 0`, check: gone("1.pid", "2.pid", "3.pid")},
 			{name: "cancelled in mid turn, deaf to that too", given: deafTo(toCancel, toEOF, toTerm), cancelOn: "all up", script: levels(3, "") + "\nwait forever\non session/cancel; wait forever",
 				want: `aborted; "all up"; 1 updates; signal SIGKILL by sigkill`, check: gone("1.pid", "2.pid", "3.pid")},
@@ -186,8 +190,6 @@ func familyRows() []row {
 func appends(how, first string) string {
 	return "on session/prompt; spawn " + how + "\n" + first + "\nrepeat forever; append grows.txt x; wait 20ms; end\nend\nwait file grows.txt; text working; wait forever"
 }
-
-const appends3 = "repeat 2; spawn session; repeat forever; append grows.txt x; wait 20ms; end; end; end\n"
 
 // stays is an agent with a helper.
 func stays(how, first string) string {

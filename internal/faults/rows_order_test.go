@@ -18,7 +18,7 @@ func orderRows() []row {
 
 func lateChunks() row {
 	// Long enough for what comes late; the agent's exit ends it.
-	settles := func(s *scene) { s.opts.SettleTime = hang / 2 }
+	settles := func(s *scene) { s.opts.SettleTime = 10 * hang }
 	const late = "on session/prompt\ntext 'the answer'\nstop end_turn\nwait 80ms\n"
 	const eof = "\non eof; wait file said; exit 0"
 	warned := warns("text after it had ended the turn")
@@ -79,7 +79,7 @@ func lateChunks() row {
 				run := s.start()
 				s.until("the late text", func() bool { return s.exists("said") })
 				run.Cancel()
-				s.within(hang/4, "the outcome", func() { <-run.Done() })
+				s.within(hang, "the outcome", func() { <-run.Done() })
 				s.finish(run)
 			},
 			check: func(s *scene) { check.Has(s, s.text(), "the answer") },

@@ -335,8 +335,8 @@ func cancelRows() []row {
 			{name: "on and on, across the cancel", given: allow, cancelOn: "working", script: `
 				record wire.log
 				on session/prompt
-				  background; repeat 100; permission "c$i" Write` + yesNo + `end; end; end
-				  wait 20ms
+				  background; repeat 100; permission "c$i" Write` + yesNo + `when allowed; write begun; end; end; end
+				  wait file begun
 				  text working
 				  wait cancel
 				  wait background

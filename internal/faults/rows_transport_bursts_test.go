@@ -10,9 +10,10 @@ import (
 	"github.com/errand-acp/errand/subagent"
 )
 
-// heldBack is a consumer that stops until the agent has stopped too, and then checks at
-// each update that the agent is not more than so many steps before it. A step is what
-// the script does between two times that it writes its count to the file sent.
+// heldBack is a consumer that stops until the agent is a third of so many steps before
+// it, and a while longer, and then checks at each update that it is not more than all of
+// them. A step is what the script does between two times that it writes its count to the
+// file sent.
 func heldBack(ahead, updatesPerStep int) func(*scene) {
 	return func(s *scene) {
 		sent := func() int {
@@ -25,12 +26,10 @@ func heldBack(ahead, updatesPerStep int) func(*scene) {
 				return
 			}
 			if updates++; updates == 1 {
-				for last, still := -1, 0; still < 5; still++ {
-					time.Sleep(100 * time.Millisecond) // the fault
-					if n := sent(); n != last {
-						last, still = n, 0
-					}
+				for begin := time.Now(); sent() < ahead/3+1 && time.Since(begin) < hang; {
+					time.Sleep(2 * time.Millisecond)
 				}
+				time.Sleep(500 * time.Millisecond) // the fault: it could go on
 			}
 			most = max(most, sent()-updates/updatesPerStep)
 		})

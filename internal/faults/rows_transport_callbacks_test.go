@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/subagent"
@@ -120,7 +121,22 @@ func callbacks() row {
 			want: whole,
 		},
 		{
-			name: "Events takes seconds after the answer, and the run is cancelled meanwhile", script: `on session/prompt; burst 20 "x"; stop end_turn; exit 3` + deafToEOF, slow: 100 * time.Millisecond, cancelOn: "x",
+			name: "Events takes seconds after the answer, and the run is cancelled meanwhile", slow: 100 * time.Millisecond,
+			// What is no request is refused as it is read: when that is done of the one after
+			// the answer, the answer was read.
+			given: hears("-32600", 1), script: `record heard
+				on session/prompt; burst 20 "x"; stop end_turn; send {"jsonrpc": "2.0", "id": "n", "method": ""}; wait file answered; exit 3` + deafToEOF,
+			do: func(s *scene) {
+				ctx, cancel := context.WithCancel(s.Context())
+				defer cancel()
+				s.listen(func(e subagent.Event) {
+					if e.Type == subagent.EventUpdate && ctx.Err() == nil {
+						s.until("the answer", func() bool { return s.exists("answered") })
+						cancel()
+					}
+				})
+				s.delegate(ctx)
+			},
 			want: `completed; "xxxxxxxxxxxxxxxxxxxx"; 20 updates; exit status 3`,
 		},
 		{
@@ -135,7 +151,7 @@ func callbacks() row {
 			want: "completed; 12000000 bytes of text; 12000 updates; exit status 0",
 		},
 		{
-			name: "a reader of Updates that stops while the run is cancelled", script: `on session/prompt; burst 100000 "x" size=1KB; stop end_turn`,
+			name: "a reader of Updates that stops while the run is cancelled", given: deafTo(client.RungCancel), script: `on session/prompt; burst 100000 "x" size=1KB; stop end_turn`,
 			do: func(s *scene) {
 				run := s.start()
 				for range run.Updates() {
@@ -150,7 +166,8 @@ func callbacks() row {
 		},
 		{
 			name: "the policy panics", script: asks, given: decides(func(context.Context, permission.Request) permission.Decision { panic("no") }),
-			want: `completed; "one cancelled three"; 3 updates; cancelled; exit status 0`,
+			want:  `completed; "one cancelled three"; 3 updates; cancelled; exit status 0`,
+			check: func(s *scene) { check.Equal(s, "rule", s.result.Permissions[0].Rule, "policy panicked") },
 		},
 		{
 			name: "the policy ends its goroutine", script: asks,

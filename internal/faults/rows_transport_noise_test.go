@@ -261,7 +261,7 @@ func prettyPrinted() row {
 		},
 		{
 			name: "and lives on", script: `on session/prompt; text "an answer"; never reply; send ` + asked + ` pretty; wait forever`,
-			given: all(isDeaf, idleTimeout(time.Second)),
+			given: all(isDeaf, idleTimeout(idle)),
 			check: func(s *scene) {
 				check.Equal(s, "stop", s.result.Stop, "aborted")
 				check.Equal(s, "kind", s.result.Error.Kind, "idle_timeout")
@@ -283,7 +283,7 @@ func prettyPrinted() row {
 			},
 		},
 		{
-			name: "the answer to initialize", given: all(isDeaf, startTimeout(2*time.Second)),
+			name: "the answer to initialize", given: all(isDeaf, startTimeout(ample)),
 			script: `on initialize; never reply; send {"jsonrpc": "2.0", "id": $id, "result": {"protocolVersion": 1}} pretty`,
 			want:   "not started: startup_timeout at initialize",
 			check:  func(s *scene) { check.Has(s, s.message(), "no ACP frames") },

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 	"time"
@@ -77,8 +76,7 @@ func stopsReading() row {
 			run := s.start()
 			s.until("the prompt", s.stdinWaits)
 			end(s, run)
-			s.within(hang/2, "the outcome", func() { <-run.Done() })
-			s.within(hang/2, "closing", func() { s.result = run.Close() })
+			s.finish(run)
 		}
 	}
 	cancel := func(_ *scene, run subagent.Run) { run.Cancel() }
@@ -112,17 +110,18 @@ func stopsReading() row {
 			name: "closed without a cancel", script: "t10-stops-reading", given: all(isDeaf, longPrompt(1e6)), do: func(s *scene) {
 				run := s.start()
 				s.until("the prompt", s.stdinWaits)
-				s.within(hang/2, "closing", func() { s.result = run.Close() })
+				s.within(hang, "closing", func() { s.result = run.Close() })
 			},
 			want: "aborted; no text; signal SIGTERM by sigterm",
 		},
 		{
 			name: "the caller's deadline passes", script: "t10-stops-reading", given: all(isDeaf, longPrompt(1e6)),
 			do: func(s *scene) {
-				// Late enough for the start, which must not be what ends.
-				ctx, cancel := context.WithTimeout(s.Context(), 5*time.Second)
-				defer cancel()
-				s.delegate(ctx)
+				d := newDeadline(s.Context())
+				run := s.startIn(d)
+				s.until("the prompt", s.stdinWaits)
+				d.pass()
+				s.finish(run)
 			},
 			want: "aborted: timeout at session/prompt; no text; signal SIGTERM by sigterm",
 		},
@@ -206,8 +205,6 @@ func readsAgain() row {
 			check.Equal(s, "bytes of its prompt", prompt, bytes)
 		}
 	}
-	// patient is long enough for an agent that has 8 MB to read on a slow machine.
-	patient := func(bytes int) func(*scene) { return all(deafTo(), longPrompt(bytes)) }
 	const waits = `record heard
 		on session/new
 			stdin stop
@@ -218,11 +215,11 @@ func readsAgain() row {
 		on session/prompt; wait cancel`
 	return row{id: "T24", does: "reads half of a 1 MB prompt, which is then cancelled, and reads on", forms: []form{
 		{
-			script: waits, given: patient(1e6),
+			script: waits, given: longPrompt(1e6),
 			want: "aborted; no text; exit status 0", do: cancelled(1e6),
 		},
 		{
-			name: "4 MB", script: waits, given: patient(4 << 20),
+			name: "4 MB", script: waits, given: longPrompt(4 << 20),
 			want: "aborted; no text; exit status 0", do: cancelled(4 << 20),
 		},
 		{
@@ -252,7 +249,7 @@ func readsAgain() row {
 			want: "aborted; no text; exit status 0",
 		},
 		{
-			name: "and is not cancelled", script: "t24-reads-again", given: patient(2e6),
+			name: "and is not cancelled", script: "t24-reads-again", given: longPrompt(2e6),
 			do: func(s *scene) {
 				run := s.start()
 				s.until("the prompt", s.stdinWaits)
@@ -265,7 +262,7 @@ func readsAgain() row {
 			want: `completed; "heard"; 1 updates; exit status 0`,
 		},
 		{
-			name: "and has asked meanwhile", given: all(patient(1e6), hears("-32601", 2)),
+			name: "and has asked meanwhile", given: all(longPrompt(1e6), hears("-32601", 2)),
 			script: `record heard
 				on session/new
 					stdin stop

@@ -21,7 +21,19 @@ import (
 )
 
 // hang bounds whatever is waited for; reaching it means that it will not come.
-const hang = 60 * time.Second
+const hang = 2 * time.Minute
+
+// No form may depend on how fast a machine is, so what must come before a clock runs out
+// has these at least.
+const (
+	// idle is for an agent that is running and has something to say first.
+	idle = 4 * time.Second
+	// ample is for a program of a race build that has to start, or to end.
+	ample = 6 * time.Second
+)
+
+// patient are the waits for agents that do what they are asked to: they end with that.
+var patient = client.Graces{Cancel: hang, Close: hang, EOF: hang, Term: hang, Kill: hang}
 
 // markVariable marks the processes of a scene, and what they start.
 const markVariable = "ERRAND_TEST_MARK"
@@ -56,6 +68,7 @@ func newScene(t testing.TB, f *form) *scene {
 		Env: []string{"GORACE=atexit_sleep_ms=0", markVariable + "=" + s.mark},
 	}
 	s.request = subagent.Request{Dir: dir, Prompt: subagent.Text("go")}
+	s.opts.StartTimeout, s.opts.Graces = hang, patient
 	if f.given != nil {
 		f.given(s)
 	}

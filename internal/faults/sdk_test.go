@@ -198,12 +198,12 @@ func (*sdkClient) WaitForTerminalExit(context.Context, acp.WaitForTerminalExitRe
 }
 
 // throughSDK plays a form through the SDK's connection, and says in one line what came of it.
-func throughSDK(t testing.TB, f *form) string {
+func throughSDK(t testing.TB, f *form, patience time.Duration) string {
 	t.Helper()
 	s := newScene(t, f)
 	r := sdkRun{
 		Path: s.command.Path, Args: s.command.Args, Env: s.command.Env, Dir: cmp.Or(s.command.Dir, s.request.Dir),
-		Slow: f.slow, CancelOn: f.cancelOn, Allow: s.opts.Permission != nil, Patience: sdkPatience,
+		Slow: f.slow, CancelOn: f.cancelOn, Allow: s.opts.Permission != nil, Patience: patience,
 	}
 	if f.slow != 0 {
 		r.Patience *= 4
@@ -298,17 +298,22 @@ func (o *sdkOutcome) summary() string {
 // TestSDK: what the table says of the SDK's connection is what is seen, here for
 // faults of which it is certain.
 func TestSDK(t *testing.T) {
-	for _, tt := range []struct{ script, want string }{
-		{"honest", `"end_turn"; "Hello. Goodbye."; 5 updates`},
-		{`on session/prompt; text "x" size=11MB`, `fails in session/prompt: "-32603 `},
-		{`on session/prompt; never reply`, `hangs in session/prompt; no text`},
+	for _, tt := range []struct {
+		script, want string
+		patience     time.Duration
+	}{
+		{"honest", `"end_turn"; "Hello. Goodbye."; 5 updates`, hang / 2},
+		{`on session/prompt; text "x" size=11MB`, `fails in session/prompt: "-32603 `, hang / 2},
+		{`on session/prompt; never reply`, `hangs in session/prompt; no text`, 2 * ample}, // which must do for the start
 		{`on session/prompt
 			spawn session
+				write up
 				wait forever
 			end
-			text "x"`, `"end_turn"; "x"; 1 updates; 1 left behind`},
+			wait file up
+			text "x"`, `"end_turn"; "x"; 1 updates; 1 left behind`, hang / 2},
 	} {
-		if got := throughSDK(t, &form{script: tt.script}); !strings.HasPrefix(got, tt.want) {
+		if got := throughSDK(t, &form{script: tt.script}, tt.patience); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%s\ngot  %s\nwant %s", tt.script, got, tt.want)
 		}
 	}

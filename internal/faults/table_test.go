@@ -73,7 +73,7 @@ func (r *row) throughSDK(t testing.TB) string {
 	if len(r.forms) == 0 {
 		return "not a matter of the connection"
 	}
-	return throughSDK(t, &r.forms[0])
+	return throughSDK(t, &r.forms[0], sdkPatience)
 }
 
 // cell makes a text fit into a cell.

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -34,11 +35,17 @@ func (s *scene) listen(f func(subagent.Event)) {
 // start starts the run. It is closed at the end of the test, where it was not before.
 func (s *scene) start() subagent.Run {
 	s.Helper()
+	return s.startIn(s.Context())
+}
+
+// startIn starts the run in a context of its own.
+func (s *scene) startIn(ctx context.Context) subagent.Run {
+	s.Helper()
 	provider, err := subagent.NewACP("scripted", s.command, &s.opts)
 	if err != nil {
 		s.Fatal(err)
 	}
-	run, err := provider.Start(s.Context(), s.request)
+	run, err := provider.Start(ctx, s.request)
 	if err != nil {
 		s.Fatal(err)
 	}

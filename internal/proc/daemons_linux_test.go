@@ -165,7 +165,7 @@ func endFirstThread() {
 }
 
 func init() {
-	if os.Getenv(childVariable) == "daemon" {
+	if child := os.Getenv(childVariable); child == "daemon" || child == "headless" {
 		runtime.LockOSThread() // so that it has the first thread to end
 	}
 }

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"io"
+	"os"
 	"testing"
 	"time"
 )
@@ -31,5 +32,28 @@ func TestExiting(t *testing.T) {
 				t.Errorf("exiting %v, exited %v; want it to live: %v", exiting, exited, tt.lives)
 			}
 		})
+	}
+}
+
+func init() {
+	// headless closes its stdout and ends its first thread; the others go on.
+	children["headless"] = func([]string) {
+		os.Stdout.Close()
+		endFirstThread()
+	}
+}
+
+// A process whose first thread has ended while others run is not on its way out.
+func TestFirstThreadEndsAlone(t *testing.T) {
+	p := start(t, child(t, "headless"))
+	if _, err := io.Copy(io.Discard, p.Stdout()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "its first thread has ended", func() bool { return state(p.PID) == "Z" })
+	if p.Exiting() {
+		t.Error("it is taken for one that exits")
+	}
+	if exit := p.Kill(hang).Exit; exit.Signal != "SIGKILL" {
+		t.Errorf("exit %+v", exit)
 	}
 }

@@ -24,10 +24,21 @@ type status struct {
 // be a zombie while others run.
 func (s status) dead() bool { return s.zombie && s.threads <= 1 }
 
+// leaving reports whether what the status is of, a process's first thread or another,
+// runs nothing of its program any more.
+func (s status) leaving() bool { return s.zombie || s.exiting }
+
 // statusOf reads the status of a process; false if it is gone.
 func statusOf(pid int) (status, bool) {
+	s, ok := statusIn("/proc/" + strconv.Itoa(pid))
+	s.pid = pid
+	return s, ok
+}
+
+// statusIn is statusOf for the directory of a process, or of a thread, without its pid.
+func statusIn(dir string) (status, bool) {
 	var buf [512]byte
-	text, err := readProc(pid, "stat", buf[:])
+	text, err := readFile(dir+"/stat", buf[:])
 	if err != nil {
 		return status{}, false
 	}
@@ -41,7 +52,6 @@ func statusOf(pid int) (status, bool) {
 	}
 	const pfExiting, pfKthread = 0x4, 0x00200000 // include/linux/sched.h
 	return status{
-		pid:     pid,
 		parent:  number(field[1], 0),
 		group:   number(field[2], 0),
 		session: number(field[3], 0),

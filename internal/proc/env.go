@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -20,10 +21,9 @@ const RunVariable = "ERRAND_RUN"
 // The list of runs is the one in s.Env or, where that has none, this process's own:
 // a scrubbed environment must not take a nested child out of the run around it.
 func childEnv(s Spec) (env []string, runID string, err error) {
-	for _, entry := range s.Env {
+	for i, entry := range s.Env {
 		if strings.ContainsRune(entry, 0) {
-			name, _, _ := strings.Cut(entry, "=")
-			return nil, "", &Error{What: "environment variable", Name: name, Err: errNUL}
+			return nil, "", &Error{What: "environment variable", Name: variable(s.Env, i), Err: errNUL}
 		}
 	}
 	own := os.Getenv(RunVariable)
@@ -57,4 +57,16 @@ func lookup(env []string, name string) (value string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// variable says which entry of env is meant: its name or, where that is none that a
+// variable has, its number from 1 on. Without a name an entry may be a secret as a whole.
+func variable(env []string, i int) string {
+	const longest = 128 // bytes
+	name, _, ok := strings.Cut(env[i], "=")
+	odd := strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' })
+	if !ok || name == "" || odd || len(name) > longest {
+		return "number " + strconv.Itoa(i+1)
+	}
+	return name
 }

@@ -211,3 +211,22 @@ func TestChildOutlivesThreadAndContext(t *testing.T) {
 		p.Stdout().Close()
 	}
 }
+
+// An entry that is not NAME=VALUE may be a secret as a whole: no error shows it.
+func TestEntriesWithoutAName(t *testing.T) {
+	for entry, want := range map[string]string{
+		"NAME=sec\x00ret": `"NAME"`,
+		"sec\x00ret":      `"number 2"`,
+		"\x00secret":      `"number 2"`,
+		"sec\x00ret=x":    `"number 2"`,
+		"=sec\x00ret":     `"number 2"`,
+		"se cret=\x00":    `"number 2"`,
+	} {
+		spec := shell(t, "true")
+		spec.Env = append(spec.Env[:1], entry)
+		_, err := Start(t.Context(), spec)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "sec") {
+			t.Errorf("%q: %v", entry, err)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package proc
 import (
 	"fmt"
 	"strconv"
-	"strings"
 )
 
 // tooBig says which of what is given to a program makes it more than the system takes.
@@ -20,10 +19,9 @@ func tooBig(argv, env []string) string {
 		args += len(arg) + 1
 		see("argument "+strconv.Itoa(i), len(arg))
 	}
-	for _, entry := range env {
+	for i, entry := range env {
 		variables += len(entry) + 1
-		name, _, _ := strings.Cut(entry, "=")
-		see("the variable "+name, len(entry))
+		see("the variable "+variable(env, i), len(entry))
 	}
 	return fmt.Sprintf("%d bytes of arguments and %d of environment are more than the system takes; the largest is %s with %d",
 		args, variables, largest, most)

@@ -23,6 +23,9 @@ func TestStartTellsWhatIsTooBig(t *testing.T) {
 		want string
 	}{
 		"a variable":  {Spec{Env: []string{"SMALL=1", "HUGE=" + huge}}, "the largest is the variable HUGE with 8388613"},
+		"no variable": {Spec{Env: []string{"SMALL=1", huge}}, "the largest is the variable number 2 with 8388608"},
+		"nameless":    {Spec{Env: []string{"=" + huge}}, "the largest is the variable number 1 with 8388609"},
+		"only a name": {Spec{Env: []string{huge + "="}}, "the largest is the variable number 1 with 8388609"},
 		"an argument": {Spec{Args: []string{"a", huge}}, "the largest is argument 2 with 8388608"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,159 @@
+package threats
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the tables of docs/security.md")
+
+const (
+	root = "../.."
+	page = root + "/docs/security.md"
+)
+
+// A threat is something that may go wrong, what stops it, and the test that proves that:
+// "package: TestName" or "package: TestName/subtest".
+type threat struct{ what, stops, proof string }
+
+// tests reads the names of the tests of a package, and the text of its sources.
+func tests(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no tests in %s (%v)", dir, err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	return all.String()
+}
+
+// exists reports whether the tests of a package have that name: the function, and each
+// subtest as a string of its own.
+func exists(source, name string) bool {
+	test, sub, _ := strings.Cut(name, "/")
+	if !strings.Contains(source, "func "+test+"(") {
+		return false
+	}
+	return sub == "" || strings.Contains(source, strconv.Quote(sub)) || strings.Contains(source, "`"+sub+"`")
+}
+
+func TestThreats(t *testing.T) {
+	sources := map[string]string{}
+	source := func(dir string) string {
+		if sources[dir] == "" {
+			sources[dir] = tests(t, dir)
+		}
+		return sources[dir]
+	}
+	for _, row := range threats {
+		for _, proof := range strings.Split(row.proof, "; ") {
+			dir, name, ok := strings.Cut(proof, ": ")
+			if !ok || !exists(source(dir), name) {
+				t.Errorf("%q: there is no test %q", row.what, proof)
+			}
+		}
+	}
+	attacks := attackList(t, source)
+	if len(attacks) < 40 {
+		t.Errorf("there are %d attacks with a test of their own", len(attacks))
+	}
+
+	old, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := fill(t, fill(t, old, "threats", threatTable()), "attacks", attackTable(attacks))
+	if *update {
+		if err := os.WriteFile(page, made, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	} else if !bytes.Equal(old, made) {
+		t.Errorf("%s is not what the lists say: go test ./internal/threats -update", filepath.Base(page))
+	}
+}
+
+// attack is one of a table of attacks: each is a subtest.
+type attack struct{ door, name, proof string }
+
+// The tables of attacks in the tests: a string at the beginning of each entry.
+var tables = []struct{ door, dir, file, test, entry string }{
+	{"workspace", "client", "workspace_attack_test.go", "TestWorkspaceAttacks", `(?m)^\t\t\{"([^"]+)", func\(s \*site\)`},
+	{"workspace, a race", "client", "workspace_race_linux_test.go", "TestWorkspaceRace", `(?m)^\t\t\{"([^"]+)", "[^"]+", func\(s \*site\)`},
+	{"terminal", "client", "host_terminal_test.go", "TestTerminalPolicy", `(?m)^\t\t\{"([^"]+)", (?:nil|rules), `},
+	{"policy", "permission", "attack_test.go", "TestAttacks", `(?m)^\t\{name: "([^"]+)"`},
+}
+
+func attackList(t *testing.T, source func(string) string) (all []attack) {
+	t.Helper()
+	for _, table := range tables {
+		text, err := os.ReadFile(filepath.Join(root, table.dir, table.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !exists(source(table.dir), table.test) {
+			t.Errorf("there is no %s in %s", table.test, table.dir)
+		}
+		found := regexp.MustCompile(table.entry).FindAllStringSubmatch(string(text), -1)
+		if len(found) == 0 {
+			t.Errorf("%s has no attacks", table.test)
+		}
+		for _, m := range found {
+			all = append(all, attack{table.door, m[1], table.dir + ": " + table.test})
+		}
+	}
+	return all
+}
+
+func threatTable() string {
+	var b strings.Builder
+	b.WriteString("| threat | what stops it | the test |\n|---|---|---|\n")
+	for _, row := range threats {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", row.what, row.stops, code(strings.Split(row.proof, "; ")...))
+	}
+	return b.String()
+}
+
+// attackTable has a row for each test, with the attacks that are its subtests.
+func attackTable(all []attack) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d attacks, each a subtest of the test named.\n\n| door | test | attacks |\n|---|---|---|\n", len(all))
+	for part := range slices.Values(tables) {
+		var names []string
+		for _, a := range all {
+			if a.door == part.door {
+				names = append(names, strings.ReplaceAll(a.name, "|", "\\|"))
+			}
+		}
+		fmt.Fprintf(&b, "| %s (%d) | %s | %s |\n", part.door, len(names), code(part.dir+": "+part.test), strings.Join(names, "; "))
+	}
+	return b.String()
+}
+
+func code(names ...string) string { return "`" + strings.Join(names, "`, `") + "`" }
+
+// fill puts text between the markers of that name.
+func fill(t *testing.T, page []byte, name, text string) []byte {
+	t.Helper()
+	begin, end := "<!-- "+name+": made by go test ./internal/threats -update -->\n", "<!-- end of "+name+" -->"
+	head, rest, ok := strings.Cut(string(page), begin)
+	_, tail, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("the page has no place for %s", name)
+	}
+	return []byte(head + begin + "\n" + text + "\n" + end + tail)
+}

@@ -15,7 +15,7 @@ import (
 )
 
 // hang is how long anything may take before a test calls it a hang.
-const hang = 20 * time.Second
+const hang = 60 * time.Second
 
 // peer is the other end of an agent: a client as bare as can be.
 type peer struct {

@@ -95,6 +95,7 @@ var errorExamples = []errorExample{
 		return startError(t, "", nil, subagent.Request{Dir: dir, Prompt: []acp.ContentBlock{acp.ImageBlock("AA==", "image/png")}})
 	}},
 	{kind: client.KindSpawn, step: client.StepSpawn, how: "a command that is not installed", path: "my-agent"},
+	{kind: client.KindSpawn, step: client.StepSpawn, how: "a path that is not there", path: "./my-agent"},
 	{kind: client.KindSpawn, step: client.StepSpawn, how: "a file that is not executable", path: "./my-agent", files: map[string]string{"my-agent": "-x"}},
 	{kind: client.KindSpawn, step: client.StepSpawn, how: "an interpreter that is missing", path: "./my-agent", files: map[string]string{"my-agent": "#!/usr/bin/env nodejs-that-is-missing\n"}},
 	{kind: client.KindSpawn, step: client.StepSpawn, how: "a script from Windows", path: "./my-agent", files: map[string]string{"my-agent": "#!/bin/sh\r\necho hi\r\n"}},
@@ -120,6 +121,8 @@ var errorExamples = []errorExample{
 	{kind: client.KindExit, step: client.StepInitialize, how: "a key that was held back", env: "MY_API_KEY=x", script: `stderr "error: MY_API_KEY is not set\n"; exit 1`},
 	{kind: client.KindExit, step: client.StepInitialize, how: "nothing to do", script: "exit 0"},
 	{kind: client.KindExit, step: client.StepInitialize, how: "a crash of Node", script: `stderr "node:internal/modules/cjs/loader:1\n  throw err;\n  ^\n\nError: Cannot find module 'acp'\n    at Module._load (node:internal/modules/cjs/loader:1:1)\n\nNode.js v22.1.0\n"; exit 1`},
+	{kind: client.KindExit, step: client.StepInitialize, how: "a crash of Python", script: `stderr "Traceback (most recent call last):\n  File \"agent.py\", line 1, in <module>\nKeyError: 'HOME'\n"; exit 1`},
+	{kind: client.KindExit, step: client.StepInitialize, how: "a crash of Rust", script: `stderr "\nthread 'main' panicked at src/main.rs:2:5:\nno configuration\nnote: run with RUST_BACKTRACE=1 to display a backtrace\n"; exit 101`},
 	{kind: client.KindExit, step: client.StepInitialize, how: "a launcher without what it launches", script: `stderr "sh: 1: node: not found\n"; exit 127`},
 	{kind: client.KindExit, step: client.StepInitialize, how: "a page of HTML", script: `noise "<!DOCTYPE html><title>502 Bad Gateway</title>"; exit 1`},
 	{kind: client.KindExit, step: client.StepNewSession, how: "an end at session/new", script: `on session/new; stderr "cannot open its database\n"; exit 7`},

@@ -38,6 +38,10 @@ decisions beside it; otherwise it is printed as plain text at the end. Progress 
 stderr, with --json too; --quiet stops it, and with --events it is in the events. The
 end event has the final result, and stands alone where the run did not start.
 
+Text has control, escape, bidirectional and invisible characters written out (\u{1b}),
+into a pipe too, and \n for line ends; the strings of --json and --events have it as it
+came.
+
 The agent gets your environment without what looks like a credential. Let through
 what it needs by name (--env GEMINI_API_KEY). Its permission requests are denied
 unless --permission says otherwise. Ctrl-C cancels the run and waits for the agent
@@ -47,7 +51,8 @@ Exit status: 0 completed, 1 failed (an agent that is not installed, or that ende
 turn as cancelled unasked, too), 2 a mistake in usage or configuration, 3 the agent
 refused, 4 the model's token limit was reached, 124 a timeout, that of the start or of
 an idle agent too, 130 cancelled by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP, 131 killed by
-SIGQUIT (Ctrl-\), 141 cancelled because nobody reads stdout.`,
+SIGQUIT (Ctrl-\), 141 cancelled because nobody reads stdout any more (one that was closed
+from the start, >&-, counts as /dev/null).`,
 		Example: `  errand run --agent demo "Hello"
   errand run --agent gemini --env GEMINI_API_KEY --dir ../project "Explain main.go"
   git diff | errand run --agent claude --env-file ~/.keys --json - | jq -r .output

@@ -140,7 +140,12 @@ func (s *screen) warnings(res *subagent.Result) {
 // tellsOfLoss reports whether a warning says that the answer which is printed may not be
 // all of it. Those are told with --quiet too, as errors are.
 func tellsOfLoss(warning string) bool {
-	return strings.Contains(warning, "not complete") || strings.Contains(warning, "not in the output")
+	for _, words := range []string{"not complete", "may not be complete", "not in the output"} {
+		if strings.HasSuffix(warning, words) {
+			return true
+		}
+	}
+	return false
 }
 
 // end takes the spinner away and finishes what is on the line. It reports whether

@@ -342,7 +342,7 @@ func TestQuietTellsOfALostAnswer(t *testing.T) {
 	for _, tt := range []struct{ name, script, want string }{
 		{"an update over the limit", `text "x" size=70MB`, "warning: 1 update of the agent was larger than the limit of 64 MiB and is missing; the output may not be complete\n"},
 		{"more text than is kept", "repeat 18\ntext size=1MB\nend", "warning: the agent sent more text than is kept; the messages are not complete\n"},
-		{"text after the end", "stop end_turn\ntext late", "warning: the agent sent text after it had ended the turn; it is not in the output\n"},
+		{"text after the end", "stop end_turn\non eof\ntext late", "warning: the agent sent text after it had ended the turn; it is not in the output\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

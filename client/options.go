@@ -75,7 +75,9 @@ type Options struct {
 	Update func(ctx context.Context, u Update)
 
 	// Stderr, if set, gets what the agent writes to stderr as it comes, with secrets
-	// replaced. It should not block: the agent would.
+	// replaced. It should not block: the agent would. One that is slow is waited for when
+	// the agent has gone, for three seconds at most; one that blocks longer may still be
+	// called after Close.
 	Stderr io.Writer
 	// StderrTail is how much of the end of stderr is kept, in bytes; 0 means 64 KiB.
 	StderrTail int

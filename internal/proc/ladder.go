@@ -93,6 +93,9 @@ func (p *Process) end(g Graces) Report {
 
 	p.stdin.Close()
 	p.cut()
+	if isClosed(p.exited) {
+		p.sink.wait(stderrGrace, p.hurry)
+	}
 	r.StderrErr = p.sink.failure()
 	if isClosed(p.exited) {
 		f.release()

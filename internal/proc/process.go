@@ -80,9 +80,13 @@ func (p *Process) Exit() Exit {
 	}
 }
 
-// stderrPatience bounds how long the news of an exit waits for a Spec.Stderr that
-// blocks.
-const stderrPatience = 50 * time.Millisecond
+// How long a Spec.Stderr is waited for that does not return: stderrPatience by the news of
+// an exit, stderrGrace by the end, so that one which is only slow is not taken for one
+// that blocks.
+const (
+	stderrPatience = 50 * time.Millisecond
+	stderrGrace    = 3 * time.Second
+)
 
 // cut says that no more is to be waited for from the child than its pipes hold now.
 func (p *Process) cut() {
@@ -97,9 +101,6 @@ func (p *Process) watch() {
 	p.exit = p.family.await()
 	p.cut()
 	<-p.drained
-	select {
-	case <-p.sink.told():
-	case <-time.After(stderrPatience):
-	}
+	p.sink.wait(stderrPatience, nil)
 	close(p.exited)
 }

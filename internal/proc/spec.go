@@ -42,7 +42,9 @@ type Spec struct {
 	// Stderr, if not nil, receives the child's stderr as it comes, after Filter, one
 	// call at a time. While it blocks, 64 KiB wait for it, and then the child's stderr
 	// is held back until the child exits; after an error or a panic it is not called
-	// again. Either is told in [Report.StderrErr], and neither holds up the end.
+	// again. Either is told in [Report.StderrErr]. A writer that is only slow gets
+	// everything: the end waits three seconds for it, unless Kill is called. One that
+	// blocks longer may still be called afterwards.
 	Stderr io.Writer
 	// StderrTail bounds what [Process.StderrTail] keeps, in bytes; 0: 64 KiB.
 	StderrTail int

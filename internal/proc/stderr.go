@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 )
 
 // stderrQueue is how much waits for a Spec.Stderr before the child is held back, in
@@ -107,16 +108,22 @@ func (s *stderrSink) release() {
 	s.changed.Broadcast()
 }
 
-// told is closed when also has all that came so far, or was given up.
-func (s *stderrSink) told() <-chan struct{} {
+// wait returns when also has all that came so far or was given up, patience has passed,
+// or hurry is closed.
+func (s *stderrSink) wait(patience time.Duration, hurry <-chan struct{}) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.telling != nil {
-		return s.telling
+	telling := s.telling
+	s.mu.Unlock()
+	if telling == nil {
+		return
 	}
-	idle := make(chan struct{})
-	close(idle)
-	return idle
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-telling:
+	case <-timer.C:
+	case <-hurry:
+	}
 }
 
 // failure is why also did not get everything, or nil.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // syncBuffer is a writer that can be read at any time.
@@ -143,6 +144,40 @@ func TestStderrWriterBlocks(t *testing.T) {
 	}
 	close(w.free)
 	eventually(t, "it has got everything", func() bool { return strings.HasSuffix(w.String(), "\nlast") })
+}
+
+// A writer that is only slow does not block: the end waits until it has everything.
+func TestStderrWriterIsSlow(t *testing.T) {
+	w := newStuck()
+	spec := child(t, "stderr", "one\n", strings.Repeat("x", 20_000), "\nlast")
+	spec.Stderr = w
+	p := start(t, spec)
+	wait(t, p) // the news of the exit does not wait so long
+	time.AfterFunc(4*stderrPatience, func() { close(w.free) })
+	if got := p.Shutdown(patient); got.Rung != RungExit || got.StderrErr != nil {
+		t.Errorf("report: %+v", got)
+	}
+	if !strings.HasSuffix(w.String(), "\nlast") {
+		t.Error("it has not got everything")
+	}
+}
+
+// Who is in a hurry does not wait for a writer.
+func TestKillWaitsForNoWriter(t *testing.T) {
+	w := newStuck()
+	defer close(w.free)
+	s := newStderrSink(newTail(100), w)
+	s.Write([]byte("x"))
+	hurry := make(chan struct{})
+	close(hurry)
+	begun := time.Now()
+	s.wait(hang, hurry)
+	if took := time.Since(begun); took > hang/2 {
+		t.Errorf("it has waited for %v", took)
+	}
+	if got := s.failure(); got != errBlocked {
+		t.Errorf("failure: %v", got)
+	}
 }
 
 func init() {

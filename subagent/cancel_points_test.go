@@ -4,15 +4,11 @@ package subagent_test
 
 import (
 	"context"
-	"log/slog"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
-	"testing"
 	"time"
+
+	"github.com/coder/acp-go-sdk"
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/permission"
@@ -30,7 +26,7 @@ const askToWrite = `
 // The points of a run's life, in their order.
 var points = []point{
 	{
-		name: "before Start", starting: true, unborn: true,
+		name: "before Start", starting: true, unborn: true, unspawned: true,
 		setup: func(sp *spot, _ *subagent.ACPOptions, _ *subagent.Request) {
 			sp.strike()
 			if sp.means.kind != "" {
@@ -74,18 +70,27 @@ var points = []point{
 		name: "a large prompt to an agent that reads on later", at: sending, heavy: true,
 		script: `on session/new; write up "$pid"; stdin stop; background; wait file go; stdin resume; end
 			on session/prompt; wait forever`,
-		setup: large,
-		after: func(sp *spot) {
-			if err := os.WriteFile(filepath.Join(sp.dir, "go"), nil, 0o600); err != nil {
-				sp.errorf("%v", err)
-			}
-		},
+		setup: large, after: (*spot).goOn,
 	},
 	{name: "a silent turn", script: `on session/prompt; write up "$pid"; wait forever`, at: up},
 	{
-		name: "a turn deaf to the cancel", deaf: true, at: up,
-		script: "on session/prompt; text so; write up \"$pid\"; wait forever\non session/cancel; wait forever",
-		check:  says("so"),
+		name: "a turn deaf to the cancel", deaf: true,
+		script: "write pid \"$pid\"\non session/prompt; text so; wait forever\non session/cancel; wait forever",
+		// Its grace may pass before a busy machine lets us read.
+		events: func(sp *spot, e subagent.Event) {
+			if e.Type == subagent.EventUpdate {
+				sp.here()
+			}
+		},
+		at: pending, check: says("so"),
+	},
+	{
+		name: "a turn with more to say", script: `on session/prompt; text "before "; write up "$pid"; wait cancel; text after; stop cancelled`, at: up,
+		check: func(sp *spot, res *subagent.Result) {
+			if text := "before after"; res.Output != text && !(sp.means.kill || sp.means.crash) {
+				sp.errorf("output %q, want %q", res.Output, text)
+			}
+		},
 	},
 	{
 		name: "mid stream", script: `write pid "$pid"
@@ -162,6 +167,11 @@ var points = []point{
 		at: pending,
 	},
 	{
+		// Its turn in the order has not come yet.
+		name: "as the response is read", script: `on session/prompt; text hi`, settled: stopreason.Completed,
+		setup: onFrame("received", acp.AgentMethodSessionPrompt, (*spot).strike), at: hooked, check: saysOnly("hi"),
+	},
+	{
 		name: "right at the response", race: true, script: `on session/prompt; text hi; write up "$pid"; wait signal USR1; stop end_turn`,
 		at: func(sp *spot) { up(sp); sp.spawn(func() { sp.signal(syscall.SIGUSR1) }) },
 	},
@@ -171,11 +181,11 @@ var points = []point{
 	},
 	{
 		name: "after the response", script: `on session/prompt; text hi`, settled: stopreason.Completed,
-		at: func(sp *spot) { sp.within("the outcome", sp.run.Done()) }, check: says("hi"),
+		at: func(sp *spot) { sp.within("the outcome", sp.run.Done()) }, check: saysOnly("hi"),
 	},
 	{
 		name: "after the response, with late text", script: `on session/prompt; text hi; stop end_turn; repeat forever; text late; end`, settled: stopreason.Completed,
-		deaf: true, at: func(sp *spot) { sp.within("the outcome", sp.run.Done()) }, check: says("hi"),
+		deaf: true, at: func(sp *spot) { sp.within("the outcome", sp.run.Done()) }, check: saysOnly("hi"),
 	},
 	{
 		name: "in Close, at the cancel", closing: true, deaf: true, setup: patientAtEOF, at: closeAt("asked", "up"),
@@ -189,14 +199,14 @@ var points = []point{
 	{
 		name: "in Close, at the end of stdin", settled: stopreason.Completed, closing: true, at: closeAt("", "up"),
 		setup:  patientAtEOF,
-		script: "on eof; write up \"$pid\"; wait 50ms; exit 0",
+		script: "on eof; write up \"$pid\"; wait file go; exit 0", after: letGoUnlessKilled,
 	},
 	{
 		name: "in Close, at SIGTERM", settled: stopreason.Completed, closing: true, at: closeAt("", "up"),
 		setup: func(sp *spot, o *subagent.ACPOptions, _ *subagent.Request) {
-			o.Graces = client.Graces{EOF: 50 * time.Millisecond, Term: hang, Kill: hang}
+			o.Graces.EOF = soon
 		},
-		script: "on eof; wait forever\non signal TERM; write up \"$pid\"; wait 50ms; exit 0",
+		script: "on eof; wait forever\non signal TERM; write up \"$pid\"; wait file go; exit 0", after: letGoUnlessKilled,
 	},
 	{
 		name: "after Close", settled: stopreason.Completed, closing: true, script: "on session/prompt; text hi",
@@ -240,7 +250,14 @@ func hold(at subagent.EventType) func(*spot, subagent.Event) {
 
 // patientAtEOF waits for an agent that goes at EOF, in its own time.
 func patientAtEOF(_ *spot, o *subagent.ACPOptions, _ *subagent.Request) {
-	o.Graces = client.Graces{Cancel: 50 * time.Millisecond, Close: 50 * time.Millisecond, EOF: hang, Term: hang, Kill: hang}
+	o.Graces.Cancel, o.Graces.Close, o.Graces.EOF = soon, soon, forever
+}
+
+// letGoUnlessKilled leaves it to a Kill to end who waits.
+func letGoUnlessKilled(sp *spot) {
+	if !sp.means.kill {
+		sp.goOn()
+	}
 }
 
 // closeAt calls Close once the agent has come to one place, or the turn has ended, and
@@ -261,6 +278,15 @@ func closeAt(first, then string) func(*spot) {
 func says(text string) func(*spot, *subagent.Result) {
 	return func(sp *spot, res *subagent.Result) {
 		if !strings.HasPrefix(res.Output, text) {
+			sp.errorf("output %.100q, want %q", res.Output, text)
+		}
+	}
+}
+
+// saysOnly checks what the output is.
+func saysOnly(text string) func(*spot, *subagent.Result) {
+	return func(sp *spot, res *subagent.Result) {
+		if res.Output != text {
 			sp.errorf("output %.100q, want %q", res.Output, text)
 		}
 	}
@@ -291,113 +317,4 @@ func refused(sp *spot, res *subagent.Result) {
 	if n := len(sp.outcome.Permissions); res.StopReason != nil && answers < n {
 		sp.errorf("%d answers to %d permission requests", answers, n)
 	}
-}
-
-// frameHook is a log handler that is told of each frame as it passes.
-type frameHook func(msg, method string, bytes int)
-
-func (h frameHook) Enabled(context.Context, slog.Level) bool { return true }
-func (h frameHook) WithAttrs([]slog.Attr) slog.Handler       { return h }
-func (h frameHook) WithGroup(string) slog.Handler            { return h }
-func (h frameHook) Handle(_ context.Context, r slog.Record) error {
-	var method string
-	var bytes int
-	r.Attrs(func(a slog.Attr) bool {
-		switch a.Key {
-		case "method":
-			method = a.Value.String()
-		case "bytes":
-			bytes = int(a.Value.Int64())
-		}
-		return true
-	})
-	h(r.Message, method, bytes)
-	return nil
-}
-
-// onFrame calls f at the first frame of that method that is sent or received.
-func onFrame(msg, method string, f func(*spot)) func(*spot, *subagent.ACPOptions, *subagent.Request) {
-	return func(sp *spot, o *subagent.ACPOptions, _ *subagent.Request) {
-		o.Logger = slog.New(frameHook(func(m, name string, _ int) {
-			if m == msg && name == method {
-				f(sp)
-			}
-		}))
-	}
-}
-
-// whenReceived is there when that many bytes of updates were received.
-func whenReceived(n int64) func(*spot, *subagent.ACPOptions, *subagent.Request) {
-	return func(sp *spot, o *subagent.ACPOptions, _ *subagent.Request) {
-		o.Logger = slog.New(frameHook(func(m, name string, bytes int) {
-			if m == "received" && name == "session/update" && sp.bytes.Add(int64(bytes)) > n {
-				sp.here()
-			}
-		}))
-	}
-}
-
-// everything is an honest agent whose run has a frame of each sort.
-const everything = `on session/close
-on session/prompt
-	text "one "
-	tool c1 "Write it" kind=edit
-` + askToWrite + `
-	tool-update c1 status=completed
-	plan "[x] it"
-	text two`
-
-// atFrame is a point at the nth thing that passes between the run and its agent.
-func atFrame(n int) *point {
-	return &point{
-		name: "at frame " + strconv.Itoa(n), script: everything, anywhere: true, unborn: true,
-		setup: func(sp *spot, o *subagent.ACPOptions, _ *subagent.Request) {
-			o.Permission = permission.Allow()
-			var seen atomic.Int64
-			o.Logger = slog.New(frameHook(func(string, string, int) {
-				if seen.Add(1) == int64(n) {
-					sp.strike()
-				}
-			}))
-		},
-		// A run that is over before is closed then.
-		at: func(sp *spot) {
-			select {
-			case <-sp.reached:
-			case <-sp.over():
-			}
-		},
-	}
-}
-
-// frames is how many things pass in such a run, up to its close.
-const frames = 24
-
-// atRandom is a point that nobody has thought of.
-var atRandom = point{
-	name: "at random", script: everything, anywhere: true, unborn: true,
-	setup: func(_ *spot, o *subagent.ACPOptions, _ *subagent.Request) { o.Permission = permission.Allow() },
-	at: func(sp *spot) {
-		// The moment is what is chosen here; nothing is waited for. Most of a run is its
-		// start.
-		time.Sleep(time.Duration(sp.rand.ExpFloat64() * float64(6*time.Millisecond)))
-	},
-}
-
-func TestCancel(t *testing.T) {
-	seed := *cancelSeed
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
-	agent := cheapAgent(t)
-	for i := range points {
-		p := &points[i]
-		t.Run(p.name, func(t *testing.T) { p.drive(t, agent, *cancelRuns, seed) })
-	}
-	t.Run("at each frame", func(t *testing.T) {
-		for n := range frames {
-			atFrame(n+1).drive(t, agent, max(*cancelRuns/6, 5), seed)
-		}
-	})
-	t.Run("at random", func(t *testing.T) { atRandom.drive(t, agent, *cancelRuns*10, seed) })
 }

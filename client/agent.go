@@ -29,7 +29,8 @@ type Agent struct {
 	stopKill  func() bool   // takes Options.Kill's hand off the process; nil without one
 	// The terminals by their ids, nil for one that is being made.
 	terminals     map[string]*terminal
-	terminalsOver bool // none can be made any more
+	terminalsOver bool            // none can be made any more
+	leftover      []proc.Leftover // of terminals: what could not be ended
 
 	acts atomic.Int64 // numbers what we are asked to do
 

@@ -63,6 +63,9 @@ func (a *Agent) finish(report proc.Report, before Rung) {
 	a.conn.Shut(errShutdown)
 	a.cancelTurns() // those whose answer waits behind a callback
 	a.closeFiles()
+	a.mu.Lock()
+	report.Leftover = append(report.Leftover, a.leftover...)
+	a.mu.Unlock()
 	a.report = newReport(report, before)
 	a.log("agent ended", slog.Int("pid", a.PID()), slog.String("exit", a.report.Exit.String()), slog.String("rung", string(a.report.Exit.Rung)))
 }

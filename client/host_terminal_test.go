@@ -3,9 +3,11 @@
 package client_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -226,6 +228,37 @@ func TestTerminalsEndWithTheAgent(t *testing.T) {
 			h.Gone("helper")
 		})
 	}
+	t.Run("and the agent's own processes do not end with a terminal", func(t *testing.T) {
+		h := host(t, client.Options{Terminals: true, Permission: permission.Allow()}, "on session/prompt"+sh("sleep 1000")+`
+  spawn group
+    write "$cwd/own" "$pid"
+    wait forever
+  end
+  wait file "$cwd/own"`+kills+releases+`
+  text "released"
+  wait cancel`)
+		ctx, cancel := context.WithCancel(t.Context())
+		turn := h.ask(ctx, h.session(), "go")
+		h.says("released")
+		if err := syscall.Kill(h.PID("own"), 0); err != nil {
+			t.Errorf("what the agent had started is gone: %v", err)
+		}
+		cancel()
+		h.await(turn)
+		h.agent.Close()
+		h.Gone("own")
+	})
+	t.Run("whatever the agent says of runs", func(t *testing.T) {
+		h := host(t, client.Options{Terminals: true, Permission: permission.Allow()}, `on session/prompt
+  request terminal/create {"sessionId":"$session","command":"/bin/sh","args":["-c","echo $$ERRAND_RUN"],"env":[{"name":"ERRAND_RUN","value":"mine"}]}
+  set t "$answer.terminalId"`+waits+shows)
+		h.opts.RunID = "this-run"
+		h.completes(h.session(), "go", "end_turn")
+		h.agent.Close()
+		if got := h.text(); !strings.Contains(got, "this-run:") || strings.Contains(got, "mine") {
+			t.Errorf("the command is in the runs %q", got)
+		}
+	})
 	t.Run("too many", func(t *testing.T) {
 		h := host(t, client.Options{Terminals: true, Permission: permission.Allow()}, "on session/prompt\n  repeat 40"+create("cat")+"\n  end")
 		h.completes(h.session(), "go", "end_turn")

@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -120,7 +121,7 @@ func prepare(c Command, o *Options) (*launch, error) {
 		l.command = append(l.command, l.redact.String(word))
 	}
 	l.spec = proc.Spec{
-		Path: c.Path, Args: args, Dir: dir, Env: environ, RunID: o.RunID,
+		Path: c.Path, Args: args, Dir: dir, Env: environ, RunID: cmp.Or(o.RunID, rand.Text()),
 		Stderr: o.Stderr, StderrTail: o.StderrTail, Filter: l.redact.Writer, Sweep: proc.Sweep(o.Sweep),
 	}
 	return l, nil

@@ -3,9 +3,11 @@ package client
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/coder/acp-go-sdk"
@@ -18,6 +20,9 @@ import (
 // JSON is part of the result's contract.
 type CommandRecord struct {
 	SessionID string `json:"sessionId"`
+	// ToolCallID is our name for it in the question to the policy, as in its record; empty
+	// where the policy was not asked.
+	ToolCallID string `json:"toolCallId"`
 	// TerminalID is our name for the terminal; empty where none was made.
 	TerminalID string `json:"terminalId"`
 	// Command is the program and its arguments, with secrets replaced. Where the agent
@@ -58,6 +63,7 @@ type terminal struct {
 	session acp.SessionId
 	proc    *proc.Process
 	output  screen
+	over    bool          // released; guarded by Agent.mu
 	done    chan struct{} // closed by watch: proc has exited and its output is read
 	since   time.Time
 	record  CommandRecord // as it was at the start
@@ -101,6 +107,7 @@ func (a *Agent) startTerminal(ctx context.Context, s *Session, t *terminal, r ac
 			a.dropTerminal(t.id)
 		}
 	}()
+	t.record.ToolCallID = t.id
 	if err := a.decide(ctx, s, t.id, commandAct(r, spec.Dir)); err != nil {
 		return err
 	}
@@ -116,7 +123,7 @@ func (a *Agent) startTerminal(ctx context.Context, s *Session, t *terminal, r ac
 	}
 	go a.watchTerminal(t)
 	if started = a.keepTerminal(t); !started {
-		t.proc.Kill(a.opts.Graces.Kill)
+		a.keepLeftover(t.proc.Kill(a.opts.Graces.Kill))
 		<-t.done
 	}
 	return nil
@@ -150,7 +157,7 @@ func (a *Agent) terminalSpec(s *Session, r acp.CreateTerminalRequest) (proc.Spec
 	bad := func(format string, args ...any) (proc.Spec, error) {
 		return proc.Spec{}, &acp.RequestError{Code: codeParams, Message: fmt.Sprintf(format, args...)}
 	}
-	spec := proc.Spec{Path: r.Command, Args: r.Args, Dir: s.dir, RunID: a.spec.RunID, MergeStderr: true}
+	spec := proc.Spec{Path: r.Command, Args: r.Args, Dir: s.dir, MergeStderr: true}
 	if r.Command == "" {
 		return bad("the command is empty")
 	}
@@ -173,6 +180,9 @@ func (a *Agent) terminalSpec(s *Session, r acp.CreateTerminalRequest) (proc.Spec
 		}
 		spec.Env = append(spec.Env, v.Name+"="+v.Value)
 	}
+	// A run within the agent's: the end of either ends the command, and the command's end
+	// nothing of the agent. What the agent says of this does not count.
+	spec.Env = append(spec.Env, proc.InRun(a.spec.Env, a.spec.RunID)[len(a.spec.Env):]...)
 	if len(r.Args) == 0 {
 		// Some agents send a whole line as the command. What it is taken for is what the
 		// policy decides on: a shell reads it exactly if that was told of one.
@@ -230,7 +240,7 @@ func (a *Agent) dropTerminal(id string) {
 func (a *Agent) terminal(session acp.SessionId, id string) (*terminal, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if t := a.terminals[id]; t != nil && t.session == session {
+	if t := a.terminals[id]; t != nil && t.session == session && !t.over {
 		return t, nil
 	}
 	return nil, &acp.RequestError{Code: codeNotFound, Message: "no such terminal"}
@@ -315,7 +325,7 @@ func (a *Agent) waitForTerminalExit(ctx context.Context, r acp.WaitForTerminalEx
 func (a *Agent) killTerminal(_ context.Context, r acp.KillTerminalRequest) (acp.KillTerminalResponse, error) {
 	t, err := a.terminal(r.SessionId, r.TerminalId)
 	if err == nil {
-		t.end(a.opts.Graces)
+		a.endTerminal(t)
 	}
 	return acp.KillTerminalResponse{}, err
 }
@@ -324,39 +334,45 @@ func (a *Agent) killTerminal(_ context.Context, r acp.KillTerminalRequest) (acp.
 func (a *Agent) releaseTerminal(_ context.Context, r acp.ReleaseTerminalRequest) (acp.ReleaseTerminalResponse, error) {
 	t, err := a.terminal(r.SessionId, r.TerminalId)
 	if err == nil {
-		a.dropTerminal(t.id)
-		t.end(a.opts.Graces)
+		a.mu.Lock()
+		t.over = true
+		a.mu.Unlock()
+		a.endTerminal(t)
+		a.dropTerminal(t.id) // not before: a close of the agent waits for it
 	}
 	return acp.ReleaseTerminalResponse{}, err
 }
 
-// end ends the command, with SIGTERM first, and what it started; it returns when that is
-// done. Of a command that has exited it ends what is left behind.
-func (t *terminal) end(g Graces) {
-	t.proc.Shutdown(proc.Graces{Term: g.Term, Kill: g.Kill})
+// endTerminal ends the command, with SIGTERM first, and what it started; it returns when
+// that is done. Of a command that has exited it ends what is left behind.
+func (a *Agent) endTerminal(t *terminal) {
+	a.keepLeftover(t.proc.Shutdown(proc.Graces{Term: a.opts.Graces.Term, Kill: a.opts.Graces.Kill}))
 	<-t.done
 }
 
-// closeTerminals ends all terminals for good.
+// closeTerminals ends all terminals for good, at once.
 func (a *Agent) closeTerminals() {
 	a.mu.Lock()
 	a.terminalsOver = true
-	var open []*terminal
-	for _, t := range a.terminals {
-		if t != nil {
-			open = append(open, t)
-		}
-	}
+	open := slices.DeleteFunc(slices.Collect(maps.Values(a.terminals)), func(t *terminal) bool { return t == nil })
 	a.mu.Unlock()
-	ended := make(chan struct{}, len(open))
+	var ending sync.WaitGroup
 	for _, t := range open {
-		go func() { // ends with its terminal
-			t.proc.Kill(a.opts.Graces.Kill)
+		ending.Go(func() { // ends with its terminal
+			a.keepLeftover(t.proc.Kill(a.opts.Graces.Kill))
 			<-t.done
-			ended <- struct{}{}
-		}()
+		})
 	}
-	for range open {
-		<-ended
+	ending.Wait()
+}
+
+// keepLeftover keeps what could not be ended for the agent's report.
+func (a *Agent) keepLeftover(report proc.Report) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, l := range report.Leftover {
+		if !slices.Contains(a.leftover, l) {
+			a.leftover = append(a.leftover, l)
+		}
 	}
 }

@@ -26,26 +26,37 @@ func childEnv(s Spec) (env []string, runID string, err error) {
 			return nil, "", &Error{What: "environment variable", Name: variable(s.Env, i), Err: errNUL}
 		}
 	}
-	own := os.Getenv(RunVariable)
-	runs, ok := lookup(s.Env, RunVariable)
-	if !ok {
-		runs = own
-	}
+	runs := runsOf(s.Env)
 	runID = cmp.Or(s.RunID, rand.Text())
 	if strings.ContainsAny(runID, ":\x00") {
 		return nil, "", &Error{What: "run id", Name: runID, Err: errors.New("contains a colon or a NUL")}
 	}
 	// A sweep for the id of a run around us would end ourselves.
-	if slices.Contains(strings.Split(own+":"+runs, ":"), runID) {
+	if slices.Contains(strings.Split(os.Getenv(RunVariable)+":"+runs, ":"), runID) {
 		return nil, "", &Error{What: "run id", Name: runID, Err: errors.New("is already that of a run around this one")}
-	}
-	if runs != "" {
-		runs += ":"
 	}
 	// Environ drops all but the last entry of a name, and adds what Windows
 	// cannot do without.
-	cmd := exec.Cmd{Env: append(slices.Clone(s.Env), "PWD="+s.Dir, RunVariable+"="+runs+runID)}
+	cmd := exec.Cmd{Env: InRun(append(slices.Clone(s.Env), "PWD="+s.Dir), runID)}
 	return cmd.Environ(), runID, nil
+}
+
+// InRun appends the run to the list of those that a process with this environment
+// belongs to. A child of such a process, with a run of its own, belongs to both.
+func InRun(env []string, runID string) []string {
+	runs := runsOf(env)
+	if runs != "" {
+		runs += ":"
+	}
+	return append(env, RunVariable+"="+runs+runID)
+}
+
+// runsOf is the list in env or, where that has none, this process's.
+func runsOf(env []string) string {
+	if runs, ok := lookup(env, RunVariable); ok {
+		return runs
+	}
+	return os.Getenv(RunVariable)
 }
 
 // lookup returns the value of name in env, where the last entry counts.

@@ -14,6 +14,8 @@ import (
 
 // How an agent is ended.
 func parityClose(t *testing.T) {
+	// heard is a grace for an agent that does not go, but shows that it has heard.
+	const heard = 4 * time.Second
 	t.Run("A5 the end of stdin is enough", func(t *testing.T) {
 		t.Parallel()
 		s := play(t, `on signal TERM; write signalled
@@ -31,7 +33,7 @@ func parityClose(t *testing.T) {
 	t.Run("A6 deaf to the end of stdin", func(t *testing.T) {
 		t.Parallel()
 		s := play(t, `on session/prompt; write pid "$pid"
-			on eof; write at-eof; wait forever`, &subagent.ACPOptions{Graces: shortGraces})
+			on eof; write at-eof; wait forever`, &subagent.ACPOptions{Graces: client.Graces{EOF: heard, Term: hang}})
 		res := s.run("go")
 		ended(t, res, stopreason.Completed, "")
 		check.Equal(t, "it saw the end of stdin", s.Exists("at-eof"), true)
@@ -44,7 +46,7 @@ func parityClose(t *testing.T) {
 		t.Parallel()
 		s := play(t, `on session/prompt; write pid "$pid"
 			on signal TERM; write at-term; wait forever
-			on eof; wait forever`, &subagent.ACPOptions{Graces: shortGraces})
+			on eof; wait forever`, &subagent.ACPOptions{Graces: client.Graces{EOF: 300 * time.Millisecond, Term: heard, Kill: hang}})
 		res := s.run("go")
 		ended(t, res, stopreason.Completed, "")
 		check.Equal(t, "it saw SIGTERM", s.Exists("at-term"), true)
@@ -198,7 +200,7 @@ func parityClose(t *testing.T) {
 				wait forever
 			on signal TERM
 				append rungs term
-				wait forever`, &subagent.ACPOptions{Graces: client.Graces{Cancel: hang, Close: hang, EOF: time.Second, Term: time.Second}})
+				wait forever`, &subagent.ACPOptions{Graces: client.Graces{Cancel: hang, Close: hang, EOF: heard, Term: heard, Kill: hang}})
 		run := s.start(t.Context())
 		firstText(t, run)
 		res := closed(t, run)

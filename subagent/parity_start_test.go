@@ -308,7 +308,7 @@ func parityStart(t *testing.T) {
 		}{
 			// The second is long enough for the answer to the first on a busy machine.
 			{client.StepInitialize, 200 * time.Millisecond},
-			{client.StepNewSession, 3 * time.Second},
+			{client.StepNewSession, 8 * time.Second},
 		} {
 			t.Run(string(tt.step), func(t *testing.T) {
 				t.Parallel()

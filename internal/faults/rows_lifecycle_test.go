@@ -243,7 +243,7 @@ func deafRows() []row {
 			{name: "closes its stdin and lives on", given: deafTo(toEOF), script: "on session/prompt; stdin close; text \"still here\"\non eof; wait forever", want: `completed; "still here"; 1 updates; signal SIGTERM by sigterm`},
 			{name: "nor session/cancel", given: deafTo(toCancel, toEOF, toTerm), cancelOn: "busy", script: "ignore TERM\non session/prompt; text busy; wait forever\non session/cancel; wait forever\non eof; wait forever",
 				want: `aborted; "busy"; 1 updates; signal SIGKILL by sigkill`},
-			{name: "nor session/close", given: deafTo(toClose), script: "on session/close; append asked.txt close; never reply", want: "completed; no text; exit status 0", check: wrote("asked.txt", "close\n")},
+			{name: "nor session/close", given: deafTo(toClose), script: "on session/close; append asked.txt close; never reply\non eof; wait file asked.txt; exit 0", want: "completed; no text; exit status 0", check: wrote("asked.txt", "close\n")},
 			{name: "exits on session/cancel", script: "on session/prompt; text busy; wait cancel; exit 5", cancelOn: "busy", want: `aborted; "busy"; 1 updates; exit status 5 by cancel`},
 			{name: "exits on session/close", script: "on session/close; exit 5", want: "completed; no text; exit status 5 by close"},
 		}},

@@ -19,11 +19,12 @@ import (
 func silenceRows() []row {
 	soon := startTimeout(700 * time.Millisecond) // by then it need not even run
 	later := startTimeout(ample)                 // by then it has said something
+	last := startTimeout(2 * ample)              // by then a helper of it runs too
 	const silent = "not started: startup_timeout at initialize"
 	return []row{
 		{id: "L8", does: "never answers initialize, session/new or authenticate", forms: []form{
 			{script: "l08-silent-initialize", given: soon, want: silent, check: says("no answer to initialize", "700ms")},
-			{name: "session/new", script: "l08-silent-session", given: all(later, deafTo(toEOF)), want: "not started: startup_timeout at session/new", check: all(says("session/new", ample.String()), gone("child.pid"))},
+			{name: "session/new", script: "l08-silent-session", given: all(last, deafTo(toEOF)), want: "not started: startup_timeout at session/new", check: all(says("session/new", (2*ample).String()), gone("child.pid"))},
 			{name: "authenticate, for which nobody has asked", script: "l08-silent-authenticate", want: "completed; no text; exit status 0"},
 			{name: "after noise", given: later, script: "noise \"loading the model\"; stderr \"still loading\\n\"\non initialize; never reply", want: silent,
 				check: says("loading the model", "still loading")},
@@ -35,7 +36,7 @@ func silenceRows() []row {
 			{name: "answers too late", given: soon, script: "on initialize; wait 1h", want: silent},
 			{name: "answers another id", given: soon, script: `on initialize; reply {"protocolVersion": 1} id=4711; reply {"protocolVersion": 1} id="no"; never reply`, want: silent},
 			{name: "reads nothing", given: all(soon, deafTo(toEOF)), script: "stdin stop\non initialize; never reply", want: silent},
-			{name: "deaf, with a deaf child", given: all(later, deafTo(toEOF, toTerm)), script: `
+			{name: "deaf, with a deaf child", given: all(last, deafTo(toEOF, toTerm)), script: `
 				ignore TERM
 				on session/new; spawn; ignore TERM; append child.pid $pid; wait forever; end; never reply
 				on eof; wait forever`,

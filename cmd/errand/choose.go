@@ -18,6 +18,7 @@ type choice struct {
 	hints   []string // variables that it is known to want
 	install string   // how to install it
 	absent  bool     // node is there and what it is to run is not
+	wrapped bool     // it is started by another program, wherever that takes it
 	notes   []string // warnings that the result is to carry beside its own
 }
 

@@ -119,7 +119,7 @@ func mayMiss(res *subagent.Result, known []string) string {
 // knownAgent says how the agent is started that a COMMAND which failed to start most
 // likely meant; empty where it was started like that, or by its name.
 func knownAgent(res *subagent.Result, agent choice) string {
-	if agent.install != "" || res.Error.Step == client.StepPrompt {
+	if agent.install != "" || agent.wrapped || res.Error.Step == client.StepPrompt {
 		return ""
 	}
 	switch res.Error.Kind {

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/errand-acp/errand/client"
-	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/subagent"
 )
 
@@ -19,13 +18,17 @@ import (
 // their check can wait: with --json every exit after the parsing of flags is to print
 // a result, that for a bad duration too.
 type runFlags struct {
-	agent, dir, permission, sweep      string
-	env, envFiles                      []string
+	agent, dir, wrap, sweep            string
+	permission, permissionCommand      string
+	policy, fs                         string
+	terminal, failOnDenied             bool
+	env, envFiles, label, pathMap      []string
 	timeout, startTimeout, idleTimeout string
 	cancelGrace, eofGrace, termGrace   string
 	json, events, quiet                bool
-	// What was given at all: --agent, --permission, and a "--" with what follows.
-	agentSet, permissionSet, command bool
+	// What was given at all: these flags, and a "--" with what follows.
+	agentSet, permissionSet, policySet, commandSet, wrapSet bool
+	command                                                 bool
 }
 
 func (f *runFlags) register(set *pflag.FlagSet) {
@@ -33,6 +36,14 @@ func (f *runFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.agent, "agent", "", "the `NAME` of a preset (see 'errand agents'), or demo, the built-in agent")
 	set.StringVar(&f.dir, "dir", ".", "the `DIR` that the agent works in")
 	set.StringVar(&f.permission, "permission", "reject", "how to answer permission requests, a `POLICY`: reject or allow;\nask, on the terminal, is not available yet")
+	set.StringVar(&f.policy, "policy", "", "answer them by the rules in a JSON `FILE` (see 'errand schema policy'); what the rules\nask is put to --permission ask or --permission-command, and rejected without them")
+	set.StringVar(&f.permissionCommand, "permission-command", "", "let a program decide, a `CMD`: each request is its stdin, as JSON, and exit status 0\nallows it once; with --policy both have to allow")
+	set.BoolVar(&f.failOnDenied, "fail-on-denied", false, "exit with status 1 where a permission was denied, though the run completed")
+	set.StringVar(&f.fs, "fs", "none", "the files in DIR that the agent may reach through errand, an `ACCESS`: none, read or write;\nwriting, and the reading of sensitive files, is a permission request too")
+	set.BoolVar(&f.terminal, "terminal", false, "let the agent run commands through errand; each is a permission request too")
+	set.StringVar(&f.wrap, "wrap", "", "a `CMD` to put in front of the agent's command, such as a container's;\n{dir} in it is the run's directory")
+	set.StringArrayVar(&f.pathMap, "map", nil, "`OURS=THEIRS`: a directory here and what it is where the agent lives; repeatable")
+	set.StringArrayVar(&f.label, "label", nil, "`KEY=VALUE` for the result and the events, such as a tenant or a trace; repeatable")
 	set.StringArrayVar(&f.env, "env", nil, "`KEY=VALUE` sets a variable for the agent, KEY alone lets one of yours through;\nrepeatable. Others can read a command line: let secrets through, do not write them out")
 	set.StringArrayVar(&f.envFiles, "env-file", nil, "set the variables in a `FILE` of KEY=VALUE lines; repeatable")
 	set.StringVar(&f.timeout, "timeout", "0", "end the run after this `DURATION`, such as 90s or 10m; 0: never")
@@ -58,6 +69,8 @@ type task struct {
 	dir      string
 	// The clocks of the run and of its start; 0 = none.
 	timeout, startTimeout time.Duration
+	labels                map[string]string
+	command               *permissionCommand // nil without one
 }
 
 // configError is a mistake of the user's: the result's error of kind config.
@@ -80,30 +93,54 @@ func (f *runFlags) prepare(ctx, kill context.Context, command []string, con *con
 		return nil, err
 	}
 	o := &subagent.ACPOptions{Graces: choice.graces, Sweep: choice.sweep, Hints: choice.hints, Kill: kill}
-	t := &task{}
+	t := &task{agent: choice}
 	if t.timeout, err = f.durations(o); err != nil {
 		return nil, err
 	}
 	t.startTimeout = max(0, o.StartTimeout)
-	if err := f.policies(o); err != nil {
+	if t.labels, err = f.labels(); err != nil {
 		return nil, err
 	}
 	if t.dir, err = f.directory(); err != nil {
+		return nil, err
+	}
+	if err := f.policies(ctx, o, t); err != nil {
 		return nil, err
 	}
 	env, err := explicitEnv(ctx, f.envFiles, f.env, os.LookupEnv)
 	if err != nil {
 		return nil, err
 	}
-	choice.command.Env = append(choice.command.Env, env...)
-	if module := nodeModules[choice.name]; choice.install != "" && module != "" {
-		_, err := findModule(module, t.dir, append(os.Environ(), choice.command.Env...))
-		choice.absent = err != nil
+	t.agent.command.Env = append(t.agent.command.Env, env...)
+	if err := f.place(t); err != nil {
+		return nil, err
 	}
-	t.agent = choice
-	t.agent.name = t.redact()(choice.name) // the name of a command may hold a secret
-	t.provider, err = subagent.NewACP(t.agent.name, choice.command, o)
+	t.agent.name = t.redact()(t.agent.name) // the name of a command may hold a secret
+	if t.command != nil {
+		t.command.redacts(t.redactor())
+	}
+	t.provider, err = subagent.NewACP(t.agent.name, t.agent.command, o)
 	return t, err
+}
+
+// place says where the agent's program lives: here, or behind a wrap and in a world of
+// other paths.
+func (f *runFlags) place(t *task) (err error) {
+	c := &t.agent
+	if c.command.Paths, err = f.paths(); err != nil {
+		return err
+	}
+	if f.wrapSet {
+		// What is known of the agent's installation is known of this side only.
+		c.install, c.wrapped = "", true
+		c.command, err = wrapped(f.wrap, t.dir, c.command)
+		return err
+	}
+	if module := nodeModules[c.name]; c.install != "" && module != "" {
+		_, err := findModule(module, t.dir, append(os.Environ(), c.command.Env...))
+		c.absent = err != nil
+	}
+	return nil
 }
 
 // durations fills in the clocks and graces that were given and returns the timeout.
@@ -157,28 +194,6 @@ func reason(err error) string {
 		return e.Message
 	}
 	return err.Error()
-}
-
-// policies fills in what the agent may do and what goes with it.
-func (f *runFlags) policies(o *subagent.ACPOptions) error {
-	switch f.permission {
-	case "reject":
-		o.Permission = permission.Reject()
-	case "allow":
-		o.Permission = permission.Allow()
-	case "ask":
-		return errors.New("--permission ask is not available yet; there is reject and allow")
-	default:
-		return fmt.Errorf("--permission %q: there is reject and allow", f.permission)
-	}
-	switch m := client.SweepMode(f.sweep); m {
-	case "":
-	case client.SweepRun, client.SweepGroup:
-		o.Sweep = m
-	default:
-		return fmt.Errorf("--sweep %q: there is %s and %s", f.sweep, client.SweepRun, client.SweepGroup)
-	}
-	return nil
 }
 
 func (f *runFlags) directory() (string, error) {

@@ -64,8 +64,12 @@ from the start, >&-, counts as /dev/null).`,
 				prompts, command = args[:dash], args[dash:]
 				f.command = true
 			}
-			f.agentSet = cmd.Flags().Changed("agent")
-			f.permissionSet = cmd.Flags().Changed("permission")
+			for flag, set := range map[string]*bool{
+				"agent": &f.agentSet, "permission": &f.permissionSet, "policy": &f.policySet,
+				"permission-command": &f.commandSet, "wrap": &f.wrapSet,
+			} {
+				*set = cmd.Flags().Changed(flag)
+			}
 			if status := f.run(prompts, command, con); status != statusOK {
 				return exitError(status)
 			}
@@ -152,13 +156,31 @@ func (f *runFlags) run(prompts, command []string, con *console) int {
 		if t.startTimeout > 0 {
 			time.AfterFunc(t.startTimeout, func() { show.screen.overdue(true) })
 		}
+		if t.command != nil && !f.quiet {
+			t.command.tell = show.screen.aside
+		}
 		res, show.at = t.run(runCtx, signals, prompt, show.event)
+		if t.command != nil {
+			t.command.close()
+		}
 		stop() // the run's clock says nothing of who reads its result
 		cancel()
 		t.nameTimeout(res)
 	}
 	res.Warnings = append(append([]string{}, show.agent.notes...), res.Warnings...)
-	return show.end(res, ctx, !f.quiet && !f.permissionSet)
+	denied := ""
+	if f.failOnDenied {
+		denied = failedOnDenied(res)
+	}
+	if denied != "" {
+		res.Warnings = append(res.Warnings, denied)
+		show.screen.note(denied)
+	}
+	status := show.end(res, ctx, !f.quiet && !f.permissionSet && !f.policySet && !f.commandSet)
+	if status == statusOK && denied != "" {
+		return statusFailed
+	}
+	return status
 }
 
 // refused is the result of a run that was not tried. t is nil where it did not come to
@@ -177,26 +199,28 @@ func (f *runFlags) refused(err error, t *task, command []string) *subagent.Resul
 	}
 	given := &task{}
 	given.dir, _ = f.directory()
+	given.labels, _ = f.labels()
 	if c, err := f.chooseAgent(command, os.Getenv("ERRAND_AGENT"), false); err == nil && len(f.envFiles) == 0 { // which may have secrets that are in the command too
 		given.agent = c
 		given.agent.command.Env = append(given.agent.command.Env, f.env...)
 	}
 	res := failedResult(e, name, given.dir)
-	res.Agent.Command = given.command()
+	res.Labels, res.Agent.Command = given.labels, given.words()
 	return res
 }
 
 // failed is the result of a task that did not start.
 func (t *task) failed(err error) *subagent.Result {
 	res := failedResult(err, t.provider.Name(), t.dir)
+	res.Labels = t.labels
 	if len(res.Agent.Command) == 0 {
-		res.Agent.Command = t.command()
+		res.Agent.Command = t.words()
 	}
 	return res
 }
 
-// command is the agent's program and its arguments, as a result has them.
-func (t *task) command() []string {
+// words are the agent's program and its arguments, as a result has them.
+func (t *task) words() []string {
 	words := []string{}
 	if t.agent.command.Path != "" {
 		redact := t.redact()
@@ -217,7 +241,7 @@ func (t *task) run(ctx context.Context, signals *interrupt, prompt string, event
 	over := make(chan ended, 1)
 	// Ends with the run; where a killed run does not end, with the program.
 	go func() {
-		run, err := t.provider.Start(ctx, subagent.Request{Prompt: subagent.Text(prompt), Dir: t.dir, Events: event})
+		run, err := t.provider.Start(ctx, subagent.Request{Prompt: subagent.Text(prompt), Dir: t.dir, Labels: t.labels, Events: event})
 		if err != nil {
 			end := ended{res: t.failed(err)}
 			if e, ok := errors.AsType[*subagent.Error](err); ok && e.Kind == client.KindCancelled {
@@ -255,10 +279,12 @@ func (t *task) nameTimeout(res *subagent.Result) {
 }
 
 // redact returns a function that replaces the secrets of the agent's environment.
-func (t *task) redact() func(string) string {
+func (t *task) redact() func(string) string { return t.redactor().String }
+
+func (t *task) redactor() *redact.Redactor {
 	policy := t.agent.command.Inherit
 	policy.Set = append(policy.Set, t.agent.command.Env...)
-	return redact.New(envscrub.Secrets(os.Environ(), policy)).String
+	return redact.New(envscrub.Secrets(os.Environ(), policy))
 }
 
 // failedResult is the result of a run that did not start.

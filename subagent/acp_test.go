@@ -109,7 +109,7 @@ func TestDeadline(t *testing.T) {
 	}
 
 	s = play(t, `on session/new; never reply`, nil)
-	ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second) // the process has to be there
 	defer cancel()
 	e := s.refused(ctx, s.request("go"), client.KindTimeout)
 	if !errors.Is(e, context.DeadlineExceeded) {
@@ -146,7 +146,7 @@ func TestCauses(t *testing.T) {
 	}()
 	both("during the start", s.refused(during, s.request("go"), client.KindCancelled), context.Canceled)
 
-	ctx, release := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, cause)
+	ctx, release := context.WithTimeoutCause(t.Context(), 2*time.Second, cause) // long enough for the start
 	defer release()
 	res, err := subagent.Delegate(ctx, inProcess(t, "p"), subagent.Request{Dir: t.TempDir(), Prompt: subagent.Text("hang")})
 	if err != nil {

@@ -34,6 +34,8 @@ type stream struct {
 	lost     int           // pieces that were dropped
 	closed   bool
 	err      error
+	held     bool // while a question is open: only what was put before it is written
+	before   int  // bytes of that
 }
 
 // piece is something to write.
@@ -76,7 +78,7 @@ func (s *stream) put(to io.Writer, text string, keep bool) {
 func (s *stream) busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.bytes > 0
+	return s.bytes > 0 || s.held
 }
 
 func (s *stream) dropped() int {
@@ -122,7 +124,7 @@ func (s *stream) writeAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
-		for len(s.queue) == 0 && !s.closed {
+		for (len(s.queue) == 0 || s.held && s.before == 0) && !s.closed {
 			s.changed.Wait()
 		}
 		if len(s.queue) == 0 {
@@ -137,6 +139,7 @@ func (s *stream) writeAll() {
 			}
 			text = text[n:]
 			s.bytes -= n
+			s.before -= min(n, s.before)
 			s.moved = time.Now()
 			s.changed.Broadcast()
 		}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/errand-acp/errand/permission"
+)
+
+// asker puts the agent's permission requests to whoever sits at the terminal, one after
+// the other: the callback of permission.Ask.
+type asker struct {
+	con    *console
+	screen *screen
+	turn   chan struct{} // full while a question is open
+}
+
+// questionTTY is the terminal as a question needs it. It is for one goroutine, and of no use
+// after the end of the context that it was opened with: what waits then returns.
+type questionTTY interface {
+	// claim waits until no other run asks on the terminal.
+	claim() error
+	write(text string) error
+	// discard throws away what was typed so far.
+	discard() error
+	// line reads a line. The error is io.EOF where the typist has ended the input.
+	line() (string, error)
+	// width is in columns, 0 if it is not known.
+	width() int
+	close()
+}
+
+// asker returns one that asks on the terminal: the one that stdin and stderr are, else the
+// one that controls this program, so that stdin may bring the prompt and stderr go to a
+// file. Without either it is a mistake in configuration. What it asks is shown on the
+// screen that it is given by on.
+func (con *console) asker() (*asker, error) {
+	tty, err := openTTY(context.Background(), con)
+	if err != nil {
+		return nil, fmt.Errorf("--permission ask needs a terminal to ask on: %w", err)
+	}
+	tty.close()
+	return &asker{con: con, turn: make(chan struct{}, 1)}, nil
+}
+
+// on says which screen has to make room for the questions. It is for the time before the
+// first of them.
+func (a *asker) on(s *screen) { a.screen = s }
+
+// ask is permission.Ask's Func.
+func (a *asker) ask(ctx context.Context, q permission.Question) (permission.Answer, error) {
+	option, err := a.inTurn(ctx, q)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
+		a.screen.note("a question of the agent's could not be asked, and was rejected: " + err.Error())
+	}
+	return permission.Answer{QuestionID: q.ID, OptionID: option}, err
+}
+
+// inTurn asks when no other question is open. The terminal is opened for each one, so that
+// nothing of it is left where a question ends early.
+func (a *asker) inTurn(ctx context.Context, q permission.Question) (option string, err error) {
+	select {
+	case a.turn <- struct{}{}:
+		defer func() { <-a.turn }()
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+	tty, err := openTTY(ctx, a.con)
+	if err != nil {
+		return "", err
+	}
+	defer tty.close()
+	if err := tty.claim(); err != nil {
+		return "", err
+	}
+	defer a.screen.hold(ctx, a.con)()
+	option, err = a.put(tty, q)
+	switch {
+	case ctx.Err() != nil:
+		// What was typed of an answer is none to whoever reads next.
+		tty.discard()
+		tty.write("\n" + takenBack(ctx))
+	case errors.Is(err, io.EOF):
+		tty.write("\nerrand: no answer: rejected\n")
+	}
+	return option, err
+}
+
+func takenBack(ctx context.Context) string {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return "errand: no answer in time: rejected\n"
+	}
+	return "errand: the question is off: cancelled, or taken back by the agent\n"
+}
+
+// put shows the question and reads until one of the keys that it offers comes. What was
+// typed before the words that ask for it is thrown away: it is no answer to what nobody had
+// read yet.
+func (a *asker) put(tty questionTTY, q permission.Question) (option string, err error) {
+	replies := repliesTo(q)
+	text := questionText(q, replies, a.screen.agent, a.screen.scribe.redact, tty.width())
+	if err := tty.write(text); err != nil {
+		return "", err
+	}
+	for {
+		if err := tty.discard(); err != nil {
+			return "", err
+		}
+		left := max(0, time.Until(q.Expires)).Round(time.Second)
+		if err := tty.write(fmt.Sprintf("Answer %s within %v; Ctrl-C cancels the run: ", keys(replies), left)); err != nil {
+			return "", err
+		}
+		line, err := tty.line()
+		if err != nil {
+			return "", err
+		}
+		typed := strings.ToLower(strings.TrimSpace(line))
+		for _, r := range replies {
+			if r.key != "" && r.key == typed {
+				return r.option, nil
+			}
+		}
+	}
+}

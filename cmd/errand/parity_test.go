@@ -21,10 +21,14 @@ func TestParity(t *testing.T) {
 	t.Run("A13 an empty directory is refused", parityEmptyDir)
 	t.Run("A27 graces outside the usable range are refused", parityGraces)
 	t.Run("A58 talks to itself", parityItself)
+	t.Run("B14 an external program decides", parityPermissionCommand)
 	t.Run("C8 exit code and stderr are in the result", parityExit)
+	t.Run("C13 labels of the caller", parityLabels)
+	t.Run("C17 a rule that allows everything through an interpreter is warned of", parityPolicyWarns)
 	t.Run("C20 open calls are listed", parityOpenCalls)
 	t.Run("C22 nothing an agent writes is obeyed", parityHostileText)
 	t.Run("C24 keys are let through by name, or come from a file", parityKeys)
+	t.Run("D8 an agent in another world of paths", parityPathMap)
 }
 
 // An empty directory is not taken for this process's own.

@@ -20,10 +20,11 @@ import (
 )
 
 // schemas are the documents that have a JSON Schema, by name.
-var schemas = map[string]func() (*jsonschema.Schema, error){
-	"result":  func() (*jsonschema.Schema, error) { return schemaOf[subagent.Result]("The result of a run") },
-	"event":   eventSchema,
-	"request": func() (*jsonschema.Schema, error) { return schemaOf[subagent.Request]("A task for an agent") },
+var schemas = map[string]func() ([]byte, error){
+	"result":  func() ([]byte, error) { return schemaText(schemaOf[subagent.Result]("The result of a run")) },
+	"event":   func() ([]byte, error) { return schemaText(eventSchema()) },
+	"request": func() ([]byte, error) { return schemaText(schemaOf[subagent.Request]("A task for an agent")) },
+	"policy":  func() ([]byte, error) { return permission.PolicySchema(), nil },
 }
 
 func schemaNames() []string { return slices.Sorted(maps.Keys(schemas)) }
@@ -32,13 +33,14 @@ func newSchema(con *console) *cobra.Command {
 	names := schemaNames()
 	return &cobra.Command{
 		Use:   "schema [NAME]",
-		Short: "Print the JSON Schema of a result, an event or a request",
+		Short: "Print the JSON Schema of a result, an event, a policy or a request",
 		Long: `Schema prints a JSON Schema (draft 2020-12), or without a NAME the names there are:
   ` + strings.Join(names, "\n  ") + `
-Result is what --json prints and event a line of --events; request is the library's,
-subagent.Request, which errand neither reads nor prints.
-Fields may be added to these documents and none is renamed or removed, so the schemas
-allow more fields than they name.`,
+Result is what --json prints and event a line of --events; policy is the file of
+--policy; request is the library's, subagent.Request, which errand neither reads nor
+prints. Fields may be added to these documents and none is renamed or removed. What is
+printed may have more fields than its schema names, a policy may not: a rule must not
+mean less than it says.`,
 		Example: "  errand schema result",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && schemas[args[0]] == nil {
@@ -51,18 +53,23 @@ allow more fields than they name.`,
 				_, err := fmt.Fprintln(con.out, strings.Join(names, "\n"))
 				return err
 			}
-			schema, err := schemas[args[0]]()
+			text, err := schemas[args[0]]()
 			if err != nil {
 				return err
 			}
-			text, err := json.MarshalIndent(schema, "", "  ")
-			if err != nil {
-				return err
-			}
-			_, err = con.out.Write(append(text, '\n'))
+			_, err = con.out.Write(text)
 			return err
 		},
 	}
+}
+
+// schemaText is how a schema is printed.
+func schemaText(s *jsonschema.Schema, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.MarshalIndent(s, "", "  ")
+	return append(text, '\n'), err
 }
 
 // nullable names the lists and maps that are null where they do not apply; all

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/subagent"
 )
 
@@ -182,7 +183,7 @@ on session/prompt
 }
 
 func TestSchemaNames(t *testing.T) {
-	if got := newProgram(t).run("schema"); got.stdout != "event\nrequest\nresult\n" || got.status != statusOK {
+	if got := newProgram(t).run("schema"); got.stdout != "event\npolicy\nrequest\nresult\n" || got.status != statusOK {
 		t.Errorf("status %d, stdout %q", got.status, got.stdout)
 	}
 }
@@ -197,6 +198,30 @@ func TestSchemaOfRequests(t *testing.T) {
 	validate(t, resolved, string(doc))
 	if resolved.Validate(map[string]any{"prompt": []any{"hi"}}) == nil {
 		t.Error("a block that is no object is accepted")
+	}
+}
+
+// The schema of a policy accepts what --policy does, and refuses what it refuses.
+func TestSchemaOfPolicies(t *testing.T) {
+	_, resolved := schema(t, "policy")
+	for text, good := range map[string]bool{
+		`{"rules": []}`: true,
+		`{"version": 1, "default": "ask", "rules": [{"effect": "allow", "paths": ["./**"], "commands": [["go", "**"]]}]}`: true,
+		`{"rules": [{"effect": "perhaps", "paths": ["./**"]}]}`:                                                           false,
+		`{"rules": [{"effect": "allow", "path": ["./**"]}]}`:                                                              false,
+		`{"rules": [{"effect": "allow", "commands": ["go test"]}]}`:                                                       false,
+		`{"rule": []}`: false,
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := resolved.Validate(v); (err == nil) != good {
+			t.Errorf("the schema says of %s: %v", text, err)
+		}
+		if _, err := permission.ParseRules([]byte(text)); (err == nil) != good {
+			t.Errorf("--policy says of %s: %v", text, err)
+		}
 	}
 }
 

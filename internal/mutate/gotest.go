@@ -20,20 +20,16 @@ const (
 	stuck = hang + 5*time.Minute
 )
 
-// outcomes maps each row to how its subtests ended: "pass", "fail", "skip", or "run"
-// for one that a crash of the binary kept from ending.
+// outcomes maps each test to how it ended: "pass", "fail", "skip", or "run" for one that
+// a crash of the binary kept from ending.
 type outcomes map[string]string
 
-// goTest runs the parity tests of the rows in pkg, all of them if there are none.
-// What the tests themselves do is no error; a package that does not build is.
-func goTest(ctx context.Context, dir, pkg, overlay string, rows []string) (outcomes, error) {
+// goTest runs those of pkg's tests that targets name. What the tests themselves do is no
+// error; a package that does not build is.
+func goTest(ctx context.Context, dir, pkg, overlay string, targets []string) (outcomes, error) {
 	ctx, cancel := context.WithTimeout(ctx, stuck)
 	defer cancel()
-	pattern := "^TestParity$"
-	if len(rows) > 0 {
-		pattern += "/^(" + strings.Join(rows, "|") + ")([^0-9]|$)"
-	}
-	args := []string{"test", "-json", "-vet=off", "-count=1", "-timeout", hang.String(), "-run", pattern}
+	args := []string{"test", "-json", "-vet=off", "-count=1", "-timeout", hang.String(), "-run", runPattern(targets)}
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}
@@ -50,11 +46,43 @@ func goTest(ctx context.Context, dir, pkg, overlay string, rows []string) (outco
 	return readEvents(string(out))
 }
 
-var rowTest = regexp.MustCompile(`^TestParity/([A-Z][0-9]+)([^0-9]|$)`)
+// runPattern is go test's -run for targets.
+func runPattern(targets []string) string {
+	var patterns []string
+	for _, target := range targets {
+		if rowPattern.MatchString(target) {
+			patterns = append(patterns, "^(TestParity|TestFaults)$/^"+target+"([^0-9]|$)")
+			continue
+		}
+		var levels []string
+		for name := range strings.SplitSeq(target, "/") {
+			levels = append(levels, "^"+regexp.QuoteMeta(name)+"$")
+		}
+		patterns = append(patterns, strings.Join(levels, "/"))
+	}
+	return strings.Join(patterns, "|")
+}
+
+var rowTest = regexp.MustCompile(`^(?:TestParity|TestFaults)/([A-Z][0-9]+)([^0-9]|$)`)
+
+// of returns how a target ended, empty if it was not run. Of the subtests of a row the
+// worst decides.
+func (o outcomes) of(target string) string {
+	if !rowPattern.MatchString(target) {
+		return o[target]
+	}
+	worst, result := []string{"", "pass", "skip", "run", "fail"}, ""
+	for test, action := range o {
+		if row := rowTest.FindStringSubmatch(test); row != nil && row[1] == target && slices.Index(worst, action) > slices.Index(worst, result) {
+			result = action
+		}
+	}
+	return result
+}
 
 // readEvents reads the output of go test -json.
 func readEvents(out string) (outcomes, error) {
-	tests := map[string]string{} // the last action of each test
+	tests := outcomes{} // the last action of each test
 	var build strings.Builder
 	for line := range strings.Lines(out) {
 		var e struct{ Action, Test, Output string }
@@ -70,13 +98,5 @@ func readEvents(out string) (outcomes, error) {
 			tests[e.Test] = e.Action
 		}
 	}
-	// Of the tests of a row the worst decides.
-	worst := []string{"", "pass", "skip", "run", "fail"}
-	results := outcomes{}
-	for test, action := range tests {
-		if row := rowTest.FindStringSubmatch(test); row != nil && slices.Index(worst, action) > slices.Index(worst, results[row[1]]) {
-			results[row[1]] = action
-		}
-	}
-	return results, nil
+	return tests, nil
 }

@@ -16,11 +16,11 @@ type list struct {
 
 // mutation is one change of the code.
 type mutation struct {
-	line  int      // in mutations.txt
-	rows  []string // the rows whose subtests it must turn red
-	what  string
-	edits []edit
-	pkg   string // whose tests are run
+	line    int      // in mutations.txt
+	targets []string // what it must turn red: a row's subtests, or a test by its name
+	what    string
+	edits   []edit
+	pkg     string // whose tests are run
 }
 
 // edit is the change of one file.
@@ -30,10 +30,15 @@ type edit struct {
 }
 
 func (m *mutation) String() string {
-	return fmt.Sprintf("mutations.txt:%d: %s: %s", m.line, strings.Join(m.rows, " "), m.what)
+	return fmt.Sprintf("mutations.txt:%d: %s: %s", m.line, strings.Join(m.targets, " "), m.what)
 }
 
-var rowPattern = regexp.MustCompile(`^([A-Z])([0-9]+)$`)
+var (
+	rowPattern  = regexp.MustCompile(`^([A-Z])([0-9]+)$`)
+	testPattern = regexp.MustCompile(`^Test[A-Z]\w*(/.+)?$`)
+)
+
+func isTarget(word string) bool { return rowPattern.MatchString(word) || testPattern.MatchString(word) }
 
 // parseList reads the format that the package comment shows.
 func parseList(text string) (*list, error) {
@@ -46,11 +51,11 @@ func parseList(text string) (*list, error) {
 		case line == "" || strings.HasPrefix(line, "#"):
 		case word == "need":
 			l.need, err = parseRows(rest)
-		case strings.Contains(line, ": ") && rowPattern.MatchString(strings.TrimSuffix(word, ":")):
-			rows, what, _ := strings.Cut(line, ": ")
+		case strings.Contains(line, ": ") && isTarget(strings.TrimSuffix(word, ":")):
+			targets, what, _ := strings.Cut(line, ": ")
 			l.mutations = append(l.mutations, mutation{line: i + 1, what: what})
 			m = &l.mutations[len(l.mutations)-1]
-			m.rows, err = parseRows(rows)
+			m.targets, err = parseTargets(targets)
 		case m == nil:
 			err = fmt.Errorf("%q comes before the first mutation", line)
 		case word == "test":
@@ -86,6 +91,20 @@ func parseList(text string) (*list, error) {
 	return l, nil
 }
 
+// parseTargets reads rows, and names of tests among them.
+func parseTargets(text string) (targets []string, err error) {
+	for _, word := range strings.Fields(text) {
+		rows := []string{word}
+		if !testPattern.MatchString(word) {
+			if rows, err = parseRows(word); err != nil {
+				return nil, err
+			}
+		}
+		targets = append(targets, rows...)
+	}
+	return targets, nil
+}
+
 // parseRows reads "A1-A3 B7" as A1, A2, A3, B7.
 func parseRows(text string) ([]string, error) {
 	var rows []string
@@ -111,7 +130,7 @@ func parseRows(text string) ([]string, error) {
 func (l *list) missing() []string {
 	var rows []string
 	for _, row := range l.need {
-		if !slices.ContainsFunc(l.mutations, func(m mutation) bool { return slices.Contains(m.rows, row) }) {
+		if !slices.ContainsFunc(l.mutations, func(m mutation) bool { return slices.Contains(m.targets, row) }) {
 			rows = append(rows, row)
 		}
 	}

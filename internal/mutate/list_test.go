@@ -14,7 +14,7 @@ func TestParseList(t *testing.T) {
 # a comment
 need A1-A3 B2
 
-A1 A2: the first: with a colon
+A1 A2 TestX/in_Close,_at_the-end: the first: with a colon
 in stopreason/stopreason.go
 test ./subagent
 - one
@@ -36,9 +36,9 @@ in b.go
 	want := &list{
 		need: []string{"A1", "A2", "A3", "B2"},
 		mutations: []mutation{
-			{line: 5, rows: []string{"A1", "A2"}, what: "the first: with a colon", pkg: "./subagent",
+			{line: 5, targets: []string{"A1", "A2", "TestX/in_Close,_at_the-end"}, what: "the first: with a colon", pkg: "./subagent",
 				edits: []edit{{file: "stopreason/stopreason.go", old: "one\n\ttwo", new: "three"}}},
-			{line: 12, rows: []string{"B2"}, what: "the second", pkg: "./b",
+			{line: 12, targets: []string{"B2"}, what: "the second", pkg: "./b",
 				edits: []edit{{file: "a.go", old: "gone"}, {file: "b.go", old: "x", new: "y"}}},
 		},
 	}
@@ -56,6 +56,7 @@ func TestParseListRefuses(t *testing.T) {
 		"a row that is none":         "need A1 18",
 		"a range over two letters":   "need A1-B2",
 		"an unknown line":            "A1: x\nfile a.go",
+		"a test that is none":        "tests/a: x",
 		"no change":                  "A1: x\nin a.go\ntest ./a\n- x\n+ x",
 		"no file":                    "A1: x\ntest ./a\n- x",
 		"no package":                 "A1: x\nin a.go\n- x",
@@ -85,7 +86,7 @@ func TestReadEvents(t *testing.T) {
 {"Action":"run","Test":"TestParity/A12_relative/A13"}
 {"Action":"fail","Test":"TestParity/A12_relative"}
 {"Action":"pass","Test":"TestParity/A12_again"}
-{"Action":"run","Test":"TestParity/B1"}
+{"Action":"run","Test":"TestFaults/B1"}
 {"Action":"run","Test":"TestParity/B2_in_session/new"}
 {"Action":"pass","Test":"TestParity/B2_in_session/new"}
 {"Action":"fail","Test":"TestParity"}
@@ -95,11 +96,22 @@ not JSON
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(outcomes{"A1": "pass", "A12": "fail", "B1": "run", "B2": "pass"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	for target, want := range map[string]string{
+		"A1": "pass", "A12": "fail", "B1": "run", "B2": "pass", "B3": "", "TestParity": "fail", "TestParity/A12_again": "pass", "TestNone": "",
+	} {
+		if how := got.of(target); how != want {
+			t.Errorf("%s ended as %q, want %q", target, how, want)
+		}
 	}
 	if _, err := readEvents(`{"Action":"build-output","Output":"x.go:1: no"}` + "\n" + `{"Action":"build-fail"}`); err == nil || !strings.Contains(err.Error(), "x.go:1") {
 		t.Errorf("a failed build gives %v, want what the compiler said", err)
+	}
+}
+
+func TestRunPattern(t *testing.T) {
+	got := runPattern([]string{"A1", "TestX/session/new"})
+	if want := "^(TestParity|TestFaults)$/^A1([^0-9]|$)|^TestX$/^session$/^new$"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

@@ -32,18 +32,20 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, rows []string) error {
+func run(ctx context.Context, only []string) error {
 	l, err := parseList(mutations)
 	if err != nil {
 		return err
 	}
-	for _, row := range rows {
-		if !rowPattern.MatchString(row) {
-			return fmt.Errorf("%q is no row of PARITY, such as A18", row)
+	for _, word := range only {
+		if !isTarget(word) {
+			return fmt.Errorf("%q is neither a row, such as A18, nor a test", word)
 		}
 	}
 	chosen := slices.DeleteFunc(slices.Clone(l.mutations), func(m mutation) bool {
-		return len(rows) > 0 && !slices.ContainsFunc(m.rows, func(row string) bool { return slices.Contains(rows, row) })
+		return len(only) > 0 && !slices.ContainsFunc(m.targets, func(target string) bool {
+			return slices.ContainsFunc(only, func(word string) bool { return target == word || strings.HasPrefix(target, word+"/") })
+		})
 	})
 	root, err := moduleRoot(ctx)
 	if err != nil {
@@ -66,7 +68,7 @@ func run(ctx context.Context, rows []string) error {
 			if errs[i] != nil {
 				verdict = "NOT RED: " + errs[i].Error()
 			}
-			fmt.Printf("%-9s %5.1fs  %-60s %s\n", strings.Join(m.rows, " "), time.Since(start).Seconds(), m.what, verdict)
+			fmt.Printf("%-9s %5.1fs  %-60s %s\n", strings.Join(m.targets, " "), time.Since(start).Seconds(), m.what, verdict)
 			return nil
 		})
 	}
@@ -76,12 +78,12 @@ func run(ctx context.Context, rows []string) error {
 		return err
 	}
 	wrong := slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-	fmt.Printf("\n%d mutations, %d turned their rows red\n", len(chosen), len(chosen)-len(wrong))
-	if missing := l.missing(); len(rows) == 0 && len(missing) > 0 {
+	fmt.Printf("\n%d mutations, %d turned red what they break\n", len(chosen), len(chosen)-len(wrong))
+	if missing := l.missing(); len(only) == 0 && len(missing) > 0 {
 		return fmt.Errorf("no mutation for %s", strings.Join(missing, " "))
 	}
 	if len(wrong) > 0 {
-		return fmt.Errorf("%d mutations did not turn their rows red", len(wrong))
+		return fmt.Errorf("%d mutations did not turn red what they break", len(wrong))
 	}
 	return nil
 }
@@ -91,28 +93,28 @@ func moduleRoot(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// baseline runs the parity tests that the mutations need, without any mutation.
+// baseline runs the tests that the mutations need, without any mutation.
 func baseline(ctx context.Context, root string, chosen []mutation) (map[string]outcomes, error) {
-	rows := map[string][]string{}
+	targets := map[string][]string{}
 	for _, m := range chosen {
-		rows[m.pkg] = append(rows[m.pkg], m.rows...)
+		targets[m.pkg] = append(targets[m.pkg], m.targets...)
 	}
 	results := map[string]outcomes{}
-	for pkg, rows := range rows {
-		slices.Sort(rows)
+	for pkg, targets := range targets {
+		slices.Sort(targets)
 		var err error
-		if results[pkg], err = goTest(ctx, root, pkg, "", slices.Compact(rows)); err != nil {
+		if results[pkg], err = goTest(ctx, root, pkg, "", slices.Compact(targets)); err != nil {
 			return nil, fmt.Errorf("%s without a mutation: %w", pkg, err)
 		}
 	}
 	return results, nil
 }
 
-// try makes the mutation and returns nil if each of its rows turned red.
+// try makes the mutation and returns nil if everything that it is to break turned red.
 func try(ctx context.Context, root string, m *mutation, before outcomes) error {
-	for _, row := range m.rows {
-		if before[row] != "pass" {
-			return fmt.Errorf("without the mutation %s of %s does not pass: %q", row, m.pkg, before[row])
+	for _, target := range m.targets {
+		if how := before.of(target); how != "pass" {
+			return fmt.Errorf("without the mutation %s of %s does not pass: %q", target, m.pkg, how)
 		}
 	}
 	dir, err := os.MkdirTemp("", "mutate")
@@ -124,17 +126,17 @@ func try(ctx context.Context, root string, m *mutation, before outcomes) error {
 	if err != nil {
 		return err
 	}
-	after, err := goTest(ctx, root, m.pkg, overlay, m.rows)
+	after, err := goTest(ctx, root, m.pkg, overlay, m.targets)
 	if err != nil {
 		return err
 	}
-	for _, row := range m.rows {
-		switch after[row] {
+	for _, target := range m.targets {
+		switch after.of(target) {
 		case "fail", "run":
 		case "":
-			return fmt.Errorf("%s was not reached", row)
+			return fmt.Errorf("%s was not reached", target)
 		default:
-			return fmt.Errorf("%s survived it", row)
+			return fmt.Errorf("%s survived it", target)
 		}
 	}
 	return nil

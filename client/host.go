@@ -97,7 +97,7 @@ func (a *Agent) decide(ctx context.Context, s *Session, id string, act act) erro
 	case ctx.Err() != nil:
 		rec = permission.Withdrawn(req, whyWithdrawn, since)
 	}
-	a.tellPermission(rec)
+	a.tellPermission(rec, req)
 	if rec.Decision != permission.Allowed {
 		return &errDenied{rec.Rule}
 	}
@@ -177,8 +177,8 @@ func trimSeparators(path string) string {
 }
 
 // tellPermission tells the caller of a decision that no answer on the wire shows.
-func (a *Agent) tellPermission(rec permission.Record) {
-	told := a.redactRecord(rec)
+func (a *Agent) tellPermission(rec permission.Record, req permission.Request) {
+	told := a.redactRecord(rec, req)
 	if f := a.opts.ObservePermission; f != nil {
 		a.tell(func() { f(told) })
 	}

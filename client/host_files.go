@@ -25,7 +25,10 @@ const (
 // part of the result's contract.
 type FileRecord struct {
 	SessionID string `json:"sessionId"`
-	Op        FileOp `json:"op"`
+	// ToolCallID is our name for it in the question to the policy, as in its record; empty
+	// where the policy was not asked.
+	ToolCallID string `json:"toolCallId"`
+	Op         FileOp `json:"op"`
 	// Path is the file, absolute, with symbolic links resolved where that could be done.
 	Path string `json:"path"`
 	// Bytes is how much text was read or written.
@@ -43,7 +46,7 @@ type FileRecord struct {
 func (a *Agent) readTextFile(ctx context.Context, r acp.ReadTextFileRequest) (acp.ReadTextFileResponse, error) {
 	var res acp.ReadTextFileResponse
 	err := a.file(ctx, r.SessionId, FileRead, r.Path, func(s *Session, w *Workspace, at string, rec *FileRecord) error {
-		if err := a.mayRead(ctx, s, at); err != nil {
+		if err := a.mayRead(ctx, s, at, rec); err != nil {
 			return err
 		}
 		text, err := w.Read(ctx, at, r.Line, r.Limit)
@@ -57,13 +60,14 @@ func (a *Agent) readTextFile(ctx context.Context, r acp.ReadTextFileRequest) (ac
 }
 
 // mayRead asks the policy where it wants to be asked, and about sensitive files always.
-func (a *Agent) mayRead(ctx context.Context, s *Session, at string) error {
+func (a *Agent) mayRead(ctx context.Context, s *Session, at string, rec *FileRecord) error {
 	req := permission.Request{}
 	a.surroundings(&req)
 	if !permission.GuardsReads(a.opts.Permission) && !permission.Sensitive(at, req.Home) {
 		return nil
 	}
-	return a.decide(ctx, s, a.actID(), act{
+	rec.ToolCallID = a.actID()
+	return a.decide(ctx, s, rec.ToolCallID, act{
 		method: acp.ClientMethodFsReadTextFile, kind: acp.ToolKindRead,
 		title: "Read " + at, path: at, input: map[string]any{"path": at},
 	})
@@ -76,7 +80,8 @@ func (a *Agent) writeTextFile(ctx context.Context, r acp.WriteTextFileRequest) (
 		if old, err := w.Read(ctx, at, nil, nil); err == nil {
 			diff.OldText = &old
 		}
-		if err := a.decide(ctx, s, a.actID(), act{
+		rec.ToolCallID = a.actID()
+		if err := a.decide(ctx, s, rec.ToolCallID, act{
 			method: acp.ClientMethodFsWriteTextFile, kind: acp.ToolKindEdit,
 			title: "Write " + at, path: at, diff: diff,
 			input: map[string]any{"path": at, "content": r.Content},

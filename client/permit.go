@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"time"
 
@@ -27,11 +28,12 @@ func (d *desk) settled(params json.RawMessage, rec *permission.Record, why strin
 	if a.opts.ObservePermission == nil && a.opts.OnPermission == nil {
 		return nil, nil
 	}
+	req := a.permissionRequest(readAsk(params))
 	if rec == nil {
-		withdrawn := permission.Withdrawn(a.permissionRequest(readAsk(params)), why, since)
+		withdrawn := permission.Withdrawn(req, why, since)
 		rec = &withdrawn
 	}
-	told := a.redactRecord(*rec)
+	told := a.redactRecord(*rec, req)
 	call := func(f func(permission.Record)) func() {
 		if f == nil {
 			return nil
@@ -55,8 +57,8 @@ func (a *Agent) permissionRequest(p acp.RequestPermissionRequest) permission.Req
 	return req
 }
 
-// redactRecord replaces secrets in what the agent wrote.
-func (a *Agent) redactRecord(rec permission.Record) permission.Record {
+// redactRecord replaces secrets in what the agent wrote in req.
+func (a *Agent) redactRecord(rec permission.Record, req permission.Request) permission.Record {
 	for _, text := range []**string{&rec.Title, &rec.Kind} {
 		if *text != nil {
 			clean := a.redact.String(**text)
@@ -65,7 +67,7 @@ func (a *Agent) redactRecord(rec permission.Record) permission.Record {
 	}
 	rec.RawInput = a.redactValue(rec.RawInput)
 	if rec.Facts != nil {
-		clean := rec.Facts.Map(a.redact.String)
+		clean := a.cleanFacts(req, *rec.Facts).Map(a.redact.String)
 		rec.Facts = &clean
 	}
 	rec.Options = slices.Clone(rec.Options)
@@ -74,6 +76,28 @@ func (a *Agent) redactRecord(rec permission.Record) permission.Record {
 		rec.Options[i].Kind = a.redact.String(rec.Options[i].Kind)
 	}
 	return rec
+}
+
+// cleanFacts returns the facts as they are where secrets have been replaced in the call
+// itself: of what paths and lines are taken apart into, no piece need be a whole secret.
+func (a *Agent) cleanFacts(req permission.Request, f permission.Facts) permission.Facts {
+	text, err := json.Marshal(req.ToolCall)
+	var call any
+	if err != nil || json.Unmarshal(text, &call) != nil {
+		return f
+	}
+	redacted := a.redactValue(call)
+	if reflect.DeepEqual(call, redacted) {
+		return f
+	}
+	clean := acp.ToolCallUpdate{}
+	if text, err = json.Marshal(redacted); err != nil || json.Unmarshal(text, &clean) != nil {
+		return permission.Facts{Digest: f.Digest}
+	}
+	req.ToolCall = clean
+	told := req.Facts()
+	told.Digest = f.Digest
+	return told
 }
 
 // redactValue replaces secrets in decoded JSON, of which it changes nothing: the

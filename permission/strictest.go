@@ -48,3 +48,18 @@ func (s strictest) Decide(ctx context.Context, req Request) Decision {
 
 // GuardsReads implements ReadGuard.
 func (s strictest) GuardsReads() bool { return slices.ContainsFunc(s, GuardsReads) }
+
+// Digest names the policy by those of its policies that have a name, in their order; empty
+// where none has.
+func (s strictest) Digest() string {
+	names := make([]string, len(s))
+	for i, p := range s {
+		if d, ok := p.(interface{ Digest() string }); ok {
+			names[i] = d.Digest()
+		}
+	}
+	if strings.Join(names, "") == "" {
+		return ""
+	}
+	return digestOf(names)
+}

@@ -66,3 +66,18 @@ func TestGuardsReads(t *testing.T) {
 		}
 	}
 }
+
+// What is named by its rules is so too beside another policy.
+func TestStrictestDigest(t *testing.T) {
+	digest := func(policies ...permission.Policy) string {
+		return permission.Strictest(policies...).(interface{ Digest() string }).Digest()
+	}
+	allow, deny := &permission.Rules{Default: permission.EffectAllow}, &permission.Rules{}
+	if got := digest(permission.Allow(), nil); got != "" {
+		t.Errorf("of no named policy: %q", got)
+	}
+	both := digest(allow, deny)
+	if both == "" || both != digest(allow, deny) || both == digest(deny, allow) || both == digest(allow) || both == digest(allow, permission.Allow()) {
+		t.Errorf("%q does not tell the policies apart", both)
+	}
+}

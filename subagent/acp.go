@@ -59,6 +59,9 @@ type ACPOptions struct {
 	// Hints names variables that the agent is known to want one of. Where it got none of
 	// them and may have failed for that, the error says so.
 	Hints []string
+	// Audit, if set, is told of every run: of what was asked and answered, and of what was
+	// done. The permissions in results have their facts then, whatever the policy goes by.
+	Audit *Audit
 	// Logger is told of frames, never of their contents; nil means silence.
 	Logger *slog.Logger
 }
@@ -98,6 +101,9 @@ func (p *acpProvider) check() (err error) {
 	if p.opts.MaxOutput < 0 {
 		return configError("MaxOutput is negative: %d", p.opts.MaxOutput)
 	}
+	if p.opts.Audit != nil && p.opts.Audit.W == nil {
+		return configError("Audit.W is nil")
+	}
 	if p.cmd.Dir != "" {
 		if p.cmd.Dir, err = client.AbsDir(p.cmd.Dir); err != nil {
 			return err
@@ -122,12 +128,13 @@ func (p *acpProvider) clientOptions(r *run, h *hosted) *client.Options {
 	}
 	if r != nil {
 		o.RunID = r.id
-		o.Permission = turnPolicy{p.opts.Permission, r.collect}
+		o.Permission = turnPolicy{p.opts.Permission, r.collect, r.audit != nil}
 		if p.opts.Files == client.FilesWrite || p.opts.Terminals {
 			o.Permission = new(permission.Grants).Policy(o.Permission)
 		}
-		o.ObserveFile, o.ObserveCommand = h.file, h.command
-		o.ObservePermission = r.collect.permission
+		o.ObserveFile = func(rec client.FileRecord) { h.file(rec); r.audit.file(rec) }
+		o.ObserveCommand = func(rec client.CommandRecord) { h.command(rec); r.audit.command(rec) }
+		o.ObservePermission = func(rec permission.Record) { r.collect.permission(rec); r.audit.permission(rec) }
 		o.OnPermission = r.permission
 		o.Observe = r.collect.update
 		o.Update = func(_ context.Context, u client.Update) { r.update(u) }
@@ -140,9 +147,13 @@ func (p *acpProvider) clientOptions(r *run, h *hosted) *client.Options {
 type turnPolicy struct {
 	policy permission.Policy // nil rejects
 	turn   *collector
+	facts  bool // they are to be in the records
 }
 
 func (p turnPolicy) Decide(ctx context.Context, req permission.Request) permission.Decision {
+	if p.facts {
+		req.Facts()
+	}
 	switch {
 	case p.turn.turnOver():
 		return permission.Decision{Rule: "the turn is over"}
@@ -176,6 +187,10 @@ func (p *acpProvider) Start(ctx context.Context, req Request) (Run, error) {
 	if p.opts.MaxOutput > 0 {
 		r.collect.limit = p.opts.MaxOutput
 	}
+	r.audit = newAuditRun(p, r)
+	if r.audit != nil {
+		r.collect.seen = r.audit.toolCall
+	}
 	base := r.newResult(dir)
 	base.Agent.Command = append([]string{p.cmd.Path}, p.cmd.Args...)
 
@@ -194,7 +209,10 @@ func (p *acpProvider) Start(ctx context.Context, req Request) (Run, error) {
 		a.amend(err, base.Exit)
 		return nil, p.notStarted(r, base, err)
 	}
-	r.begin(base, driver{turn: a.turn, look: a.look, close: a.close})
+	r.begin(base, driver{turn: a.turn, look: a.look, close: func(final *Result) {
+		a.close(final)
+		r.audit.end(final)
+	}})
 	return r, nil
 }
 
@@ -215,6 +233,8 @@ func (p *acpProvider) notStarted(r *run, partial Result, err error) error {
 	partial.Empty = true
 	partial.Timing.StartMs = ms(time.Since(r.started))
 	partial.Timing.TotalMs = partial.Timing.StartMs
+	r.audit.begin(&partial)
+	r.audit.end(&partial)
 	e.Partial = &partial
 	return e
 }

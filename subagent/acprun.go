@@ -52,6 +52,7 @@ func (a *acpRun) open(base *Result) error {
 	base.SessionID = &id
 	model, mode := a.collect.modelAndMode()
 	base.Model, base.Mode = redactPtr(model, a.redact), redactPtr(mode, a.redact)
+	a.audit.begin(base)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package subagent
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -32,6 +33,11 @@ const (
 // collector gathers what a run's updates say. It is fed on the connection's reader,
 // in wire order, and never waits for anybody.
 type collector struct {
+	// seen, if set, is told of each update of a tool call, and at the end of those that are
+	// still open and were never asked about. It is called with mu held. Not changed once
+	// there are updates.
+	seen func(call ToolCall, changed bool, f fields)
+
 	mu sync.Mutex // guards everything below; held for moments only
 
 	session string // the run's session; empty until it is known
@@ -150,7 +156,10 @@ func (c *collector) apply(u *client.Update) {
 		c.open = false
 	case "tool_call", "tool_call_update":
 		c.open = false
-		c.toolCall(readFields(u.Raw))
+		f := readFields(u.Raw)
+		if call, changed := c.toolCall(f); c.seen != nil && call.ID != "" {
+			c.seen(call, changed, f)
+		}
 	case "plan":
 		c.open = false
 		c.plan = readPlan(readFields(u.Raw))
@@ -217,23 +226,26 @@ func (c *collector) trim() {
 	}
 }
 
-// toolCall merges what an update or a permission request says of a tool call.
-func (c *collector) toolCall(f fields) {
+// toolCall merges what an update or a permission request says of a tool call. It returns
+// the call and whether that has changed it, or may have: where the cards are full, not all
+// that is said is in them.
+func (c *collector) toolCall(f fields) (_ ToolCall, changed bool) {
 	id := f.id("toolCallId")
 	if id == "" {
-		return
+		return ToolCall{}, false
 	}
 	i, ok := c.callIndex[id]
 	if !ok {
 		if len(c.calls) >= maxCards || !c.room(len(id)) {
 			c.cardsFull = true
-			return
+			return f.toolCall(ToolCall{ID: id, Status: string(acp.ToolCallStatusPending)}), true
 		}
 		i = len(c.calls)
 		c.callIndex[id] = i
 		c.calls = append(c.calls, ToolCall{ID: id, Status: string(acp.ToolCallStatusPending)})
 	}
 	call := &c.calls[i]
+	before := *call
 	if title := f.text("title"); c.replaces(call.Title, title) {
 		call.Title = title
 	}
@@ -243,6 +255,10 @@ func (c *collector) toolCall(f fields) {
 	if status := f.text("status"); c.replaces(&call.Status, status) {
 		call.Status = *status
 	}
+	if c.cardsFull {
+		return f.toolCall(*call), true
+	}
+	return *call, !ok || !reflect.DeepEqual(before, *call)
 }
 
 // replaces reports whether a text of a card is to take the place of an old one: it is
@@ -398,6 +414,9 @@ func (c *collector) fill(res *Result, cancelled bool, redact func(string) string
 			call.Status = "unknown"
 			if cancelled {
 				call.Status = "cancelled"
+			}
+			if c.seen != nil && call.Permitted == nil {
+				c.seen(*call, true, nil)
 			}
 		}
 		call.Status = redact(call.Status)

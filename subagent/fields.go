@@ -66,6 +66,20 @@ func (f fields) list(name string) []json.RawMessage {
 	return l
 }
 
+// toolCall returns call with what an update says of it.
+func (f fields) toolCall(call ToolCall) ToolCall {
+	if title := f.text("title"); title != nil {
+		call.Title = title
+	}
+	if kind := f.text("kind"); kind != nil {
+		call.Kind = kind
+	}
+	if status := f.text("status"); status != nil {
+		call.Status = *status
+	}
+	return call
+}
+
 func readPlan(f fields) []PlanEntry {
 	plan := []PlanEntry{}
 	for _, raw := range f.list("entries") {

@@ -15,5 +15,6 @@ func TestParity(t *testing.T) {
 	parityPermission(t)
 	parityProcess(t)
 	paritySeam(t)
+	parityAudit(t)
 	parityPlatform(t)
 }

@@ -29,6 +29,7 @@ type run struct {
 	started  time.Time
 	collect  *collector
 	updates  *updateQueue
+	audit    *auditRun // nil without one
 	// delivering counts the updates that are being handed to readers at the moment.
 	delivering atomic.Int32
 
@@ -245,6 +246,13 @@ func (r *run) redact(text string) string {
 		return text
 	}
 	return secrets(text)
+}
+
+// knowsSecrets reports whether redact replaces any.
+func (r *run) knowsSecrets() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.secrets != nil
 }
 
 // setSecrets says how secrets are replaced from now on.

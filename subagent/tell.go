@@ -45,15 +45,21 @@ func (r *run) tellStart() {
 	}
 	r.tell.Lock()
 	defer r.tell.Unlock()
-	r.call(Event{Type: EventStart, RunID: r.id, Time: time.Now(), Start: &Start{
-		Provider: r.provider, SessionID: r.base.SessionID, Dir: r.base.Dir, Labels: r.base.Labels,
-		ProtocolVersion: r.base.ProtocolVersion, Client: r.base.Client, Agent: r.base.Agent,
-		Model: r.base.Model, Mode: r.base.Mode, WithheldEnv: r.base.WithheldEnv,
-	}})
+	start := startOf(&r.base)
+	r.call(Event{Type: EventStart, RunID: r.id, Time: time.Now(), Start: &start})
 	for _, e := range r.early {
 		r.call(e)
 	}
 	r.early, r.begun = nil, true
+}
+
+// startOf is what a result knows of the start.
+func startOf(res *Result) Start {
+	return Start{
+		Provider: res.Provider, SessionID: res.SessionID, Dir: res.Dir, Labels: res.Labels,
+		ProtocolVersion: res.ProtocolVersion, Client: res.Client, Agent: res.Agent,
+		Model: res.Model, Mode: res.Mode, WithheldEnv: res.WithheldEnv,
+	}
 }
 
 // size is what an early event is counted with: what an agent can make long of it, and

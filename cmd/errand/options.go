@@ -35,7 +35,7 @@ func (f *runFlags) register(set *pflag.FlagSet) {
 	set.SortFlags = false
 	set.StringVar(&f.agent, "agent", "", "the `NAME` of a preset (see 'errand agents'), or demo, the built-in agent")
 	set.StringVar(&f.dir, "dir", ".", "the `DIR` that the agent works in")
-	set.StringVar(&f.permission, "permission", "reject", "how to answer permission requests, a `POLICY`: reject or allow;\nask, on the terminal, is not available yet")
+	set.StringVar(&f.permission, "permission", "reject", "how to answer permission requests, a `POLICY`: reject, allow, or ask,\non the terminal")
 	set.StringVar(&f.policy, "policy", "", "answer them by the rules in a JSON `FILE` (see 'errand schema policy'); what the rules\nask is put to --permission ask or --permission-command, and rejected without them")
 	set.StringVar(&f.permissionCommand, "permission-command", "", "let a program decide, a `CMD`: each request is its stdin, as JSON, and exit status 0\nallows it once; with --policy both have to allow")
 	set.BoolVar(&f.failOnDenied, "fail-on-denied", false, "exit with status 1 where a permission was denied, though the run completed")
@@ -70,7 +70,9 @@ type task struct {
 	// The clocks of the run and of its start; 0 = none.
 	timeout, startTimeout time.Duration
 	labels                map[string]string
-	command               *permissionCommand // nil without one
+	// Who is asked for permission, where the flags say so; else nil.
+	asker   *asker
+	command *permissionCommand
 }
 
 // configError is a mistake of the user's: the result's error of kind config.
@@ -104,7 +106,7 @@ func (f *runFlags) prepare(ctx, kill context.Context, command []string, con *con
 	if t.dir, err = f.directory(); err != nil {
 		return nil, err
 	}
-	if err := f.policies(ctx, o, t); err != nil {
+	if err := f.policies(ctx, o, t, con); err != nil {
 		return nil, err
 	}
 	env, err := explicitEnv(ctx, f.envFiles, f.env, os.LookupEnv)

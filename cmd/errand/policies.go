@@ -16,8 +16,8 @@ const maxPolicyFile = 1 << 20
 
 // policies fills in who decides what the agent may do, and what we do for it. What the
 // user is to be warned of goes to t.
-func (f *runFlags) policies(ctx context.Context, o *subagent.ACPOptions, t *task) (err error) {
-	if err := f.decider(ctx, o, t); err != nil {
+func (f *runFlags) policies(ctx context.Context, o *subagent.ACPOptions, t *task, con *console) (err error) {
+	if o.Permission, err = f.decider(ctx, t, con); err != nil {
 		return err
 	}
 	switch f.fs {
@@ -38,52 +38,54 @@ func (f *runFlags) policies(ctx context.Context, o *subagent.ACPOptions, t *task
 	return nil
 }
 
-// decider fills in the permission policy. One of three says who decides: --permission,
+// decider returns the permission policy. One of three says who decides: --permission,
 // --permission-command, --policy; of the first only ask goes with a policy, and is who
 // its questions are put to. A policy and a command both have to allow.
-func (f *runFlags) decider(ctx context.Context, o *subagent.ACPOptions, t *task) error {
+func (f *runFlags) decider(ctx context.Context, t *task, con *console) (permission.Policy, error) {
 	asks := f.permission == "ask"
 	switch {
 	case f.permission != "reject" && f.permission != "allow" && !asks:
-		return fmt.Errorf("--permission %q: there is reject, allow and ask", f.permission)
+		return nil, fmt.Errorf("--permission %q: there is reject, allow and ask", f.permission)
 	case f.permissionSet && f.commandSet:
-		return errors.New("--permission and --permission-command exclude each other: one of them decides")
+		return nil, errors.New("--permission and --permission-command exclude each other: one of them decides")
 	case f.permissionSet && f.policySet && !asks:
-		return fmt.Errorf("--policy and --permission %s exclude each other: the policy decides; --permission ask puts its questions to you", f.permission)
+		return nil, fmt.Errorf("--policy and --permission %s exclude each other: the policy decides; --permission ask puts its questions to you", f.permission)
 	}
-	var asked permission.Policy // who the policy's questions are put to
+	var rules *permission.Rules
+	var err error
+	if f.policySet {
+		if rules, err = f.rules(ctx, t); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case f.commandSet:
-		command, err := newPermissionCommand(f.permissionCommand)
-		if err != nil {
-			return fmt.Errorf("--permission-command: %w", err)
+		if t.command, err = newPermissionCommand(f.permissionCommand); err != nil {
+			return nil, fmt.Errorf("--permission-command: %w", err)
 		}
-		command.always = f.policySet // where the policy says so
-		t.command, asked = command, command
+		if rules == nil {
+			return t.command, nil
+		}
+		t.command.always = true // where the rules say so
+		rules.Ask = t.command
+		return commanded{rules, t.command}, nil
 	case asks:
-		return errors.New("--permission ask is not available yet; there is reject and allow")
-	}
-	if f.policySet {
-		rules, err := f.rules(ctx, t)
-		if err != nil {
-			return err
+		if t.asker, err = con.asker(); err != nil {
+			return nil, err
 		}
-		rules.Ask = asked
-		o.Permission = rules
-		if t.command != nil {
-			o.Permission = commanded{rules, t.command}
+		ask := permission.Ask{Func: t.asker.ask, Always: true} // whoever is asked may say always
+		if rules == nil {
+			return ask, nil
 		}
-		return nil
+		rules.Ask = ask
 	}
 	switch {
-	case asked != nil:
-		o.Permission = asked
+	case rules != nil:
+		return rules, nil
 	case f.permission == "allow":
-		o.Permission = permission.Allow()
-	default:
-		o.Permission = permission.Reject()
+		return permission.Allow(), nil
 	}
-	return nil
+	return permission.Reject(), nil
 }
 
 // rules reads the policy file. The end of ctx ends a file that does not come.

@@ -156,6 +156,9 @@ func (f *runFlags) run(prompts, command []string, con *console) int {
 		if t.startTimeout > 0 {
 			time.AfterFunc(t.startTimeout, func() { show.screen.overdue(true) })
 		}
+		if t.asker != nil {
+			t.asker.on(show.screen)
+		}
 		if t.command != nil && !f.quiet {
 			t.command.tell = show.screen.aside
 		}

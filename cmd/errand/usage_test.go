@@ -68,7 +68,7 @@ func TestBadUsage(t *testing.T) {
 		{name: "a file as dir", args: gemini("--dir", plain), want: plain},
 		{name: "unknown permission", args: gemini("--permission", "yes"), want: `--permission "yes"`},
 		{name: "empty permission", args: gemini("--permission", ""), want: `--permission ""`},
-		{name: "permission ask", args: gemini("--permission", "ask"), want: "--permission ask is not available yet"},
+		{name: "permission ask", args: gemini("--permission", "ask"), want: "--permission ask needs a terminal"},
 		{name: "unknown sweep", args: gemini("--sweep", "all"), want: `--sweep "all"`},
 		{name: "variable that is not set", args: gemini("--env", "NOT_SET_HERE"), want: "NOT_SET_HERE is not set here"},
 		{name: "variable without a name", args: gemini("--env", "=sekret"), want: "--env, number 1: the name is empty"},

@@ -20,15 +20,15 @@ import (
 type runFlags struct {
 	agent, dir, wrap, sweep            string
 	permission, permissionCommand      string
-	policy, fs                         string
+	policy, fs, audit                  string
 	terminal, failOnDenied             bool
 	env, envFiles, label, pathMap      []string
 	timeout, startTimeout, idleTimeout string
 	cancelGrace, eofGrace, termGrace   string
 	json, events, quiet                bool
 	// What was given at all: these flags, and a "--" with what follows.
-	agentSet, permissionSet, policySet, commandSet, wrapSet bool
-	command                                                 bool
+	agentSet, permissionSet, policySet, commandSet bool
+	wrapSet, auditSet, command                     bool
 }
 
 func (f *runFlags) register(set *pflag.FlagSet) {
@@ -44,6 +44,7 @@ func (f *runFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.wrap, "wrap", "", "a `CMD` to put in front of the agent's command, such as a container's;\n{dir} in it is the run's directory")
 	set.StringArrayVar(&f.pathMap, "map", nil, "`OURS=THEIRS`: a directory here and what it is where the agent lives; repeatable")
 	set.StringArrayVar(&f.label, "label", nil, "`KEY=VALUE` for the result and the events, such as a tenant or a trace; repeatable")
+	set.StringVar(&f.audit, "audit", "", "append what is asked, answered and done to a `FILE` as it happens, a JSON object a line")
 	set.StringArrayVar(&f.env, "env", nil, "`KEY=VALUE` sets a variable for the agent, KEY alone lets one of yours through;\nrepeatable. Others can read a command line: let secrets through, do not write them out")
 	set.StringArrayVar(&f.envFiles, "env-file", nil, "set the variables in a `FILE` of KEY=VALUE lines; repeatable")
 	set.StringVar(&f.timeout, "timeout", "0", "end the run after this `DURATION`, such as 90s or 10m; 0: never")
@@ -70,6 +71,7 @@ type task struct {
 	// The clocks of the run and of its start; 0 = none.
 	timeout, startTimeout time.Duration
 	labels                map[string]string
+	audit                 *os.File // nil without one
 	// Who is asked for permission, where the flags say so; else nil.
 	asker   *asker
 	command *permissionCommand
@@ -120,6 +122,12 @@ func (f *runFlags) prepare(ctx, kill context.Context, command []string, con *con
 	t.agent.name = t.redact()(t.agent.name) // the name of a command may hold a secret
 	if t.command != nil {
 		t.command.redacts(t.redactor())
+	}
+	if f.auditSet {
+		if t.audit, err = openAudit(ctx, f.audit); err != nil {
+			return nil, err
+		}
+		o.Audit = &subagent.Audit{W: t.audit}
 	}
 	t.provider, err = subagent.NewACP(t.agent.name, t.agent.command, o)
 	return t, err

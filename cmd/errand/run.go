@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -66,7 +67,7 @@ from the start, >&-, counts as /dev/null).`,
 			}
 			for flag, set := range map[string]*bool{
 				"agent": &f.agentSet, "permission": &f.permissionSet, "policy": &f.policySet,
-				"permission-command": &f.commandSet, "wrap": &f.wrapSet,
+				"permission-command": &f.commandSet, "wrap": &f.wrapSet, "audit": &f.auditSet,
 			} {
 				*set = cmd.Flags().Changed(flag)
 			}
@@ -166,21 +167,23 @@ func (f *runFlags) run(prompts, command []string, con *console) int {
 		if t.command != nil {
 			t.command.close()
 		}
+		if t.audit != nil {
+			t.audit.Close() // what could not be written is in the result
+		}
 		stop() // the run's clock says nothing of who reads its result
 		cancel()
 		t.nameTimeout(res)
 	}
 	res.Warnings = append(append([]string{}, show.agent.notes...), res.Warnings...)
-	denied := ""
-	if f.failOnDenied {
-		denied = failedOnDenied(res)
-	}
-	if denied != "" {
-		res.Warnings = append(res.Warnings, denied)
-		show.screen.note(denied)
+	faults := f.faults(res)
+	for _, text := range faults {
+		if !slices.Contains(res.Warnings, text) {
+			res.Warnings = append(res.Warnings, text)
+		}
+		show.screen.fault(text)
 	}
 	status := show.end(res, ctx, !f.quiet && !f.permissionSet && !f.policySet && !f.commandSet)
-	if status == statusOK && denied != "" {
+	if status == statusOK && len(faults) > 0 {
 		return statusFailed
 	}
 	return status

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/errand-acp/errand/envscrub"
 	"github.com/errand-acp/errand/internal/check"
@@ -78,7 +79,7 @@ func variableRows() []row {
 			{name: "says so on stdout", script: fmt.Sprintf(needy, `noise "X_API_KEY is not set"; exit 2`), want: exited, check: all(says("held back from its environment", "X_API_KEY is not set"), noCanary)},
 			{name: "does not say so", script: fmt.Sprintf(needy, "exit 1"), want: exited, check: all(says("exit status 1", "held back from its environment", "X_API_KEY"), noCanary)},
 			{name: "is known to want it", given: hints("NO_SUCH_KEY", "NOR_THIS_TOKEN"), script: "exit 1", want: exited, check: all(says("NO_SUCH_KEY or NOR_THIS_TOKEN", "none"), noCanary)},
-			{name: "waits for it instead", given: startTimeout(1000000000), script: fmt.Sprintf(needy, "wait forever"), want: "not started: startup_timeout at initialize", check: all(says("held back from its environment", "X_API_KEY"), noCanary)},
+			{name: "waits for it instead", given: all(startTimeout(time.Second), deafTo(toEOF)), script: fmt.Sprintf(needy, "wait forever"), want: "not started: startup_timeout at initialize", check: all(says("held back from its environment", "X_API_KEY"), noCanary)},
 			{name: "says so when asked for a session", script: "on session/new; fail -32603 \"X_API_KEY is not set\"", want: "not started: agent at session/new", check: all(says("held back from its environment", "X_API_KEY is not set"), noCanary)},
 			{name: "says so when prompted", script: "on session/prompt; fail -32603 \"X_API_KEY is not set\"", want: "error: agent at session/prompt; no text; exit status 0", check: all(says("held back from its environment", "X_API_KEY is not set"), noCanary)},
 		}},

@@ -13,9 +13,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coder/acp-go-sdk"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/errand-acp/errand/internal/leak"
+	"github.com/errand-acp/errand/permission"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
@@ -73,10 +75,57 @@ func TestGoIsOfExamples(t *testing.T) {
 	}
 }
 
+// jsonWith returns the README's JSON that has this in it.
+func jsonWith(t *testing.T, text string) string {
+	t.Helper()
+	for _, block := range blocks(t, "json") {
+		if strings.Contains(block, text) {
+			return block
+		}
+	}
+	t.Fatalf("the README has no JSON with %s", text)
+	return ""
+}
+
+// The README's policy means what is said of it.
+func TestPolicy(t *testing.T) {
+	rules, err := permission.ParseRules([]byte(jsonWith(t, `"rules"`)))
+	if err != nil || rules.Warnings() != nil {
+		t.Fatal(err, rules.Warnings())
+	}
+	for _, tt := range []struct {
+		kind, path string
+		command    []any
+		effect     permission.Effect
+		rule       string
+	}{
+		{kind: "edit", path: "/work/parser/a.go", effect: permission.EffectAllow, rule: "project"},
+		{kind: "edit", path: "/work/.env", effect: permission.EffectAsk, rule: "sensitive file"},
+		{kind: "edit", path: "/etc/hosts", effect: permission.EffectAsk, rule: "default"},
+		{kind: "execute", command: []any{"go", "test", "./..."}, effect: permission.EffectAllow, rule: "tests"},
+		{kind: "execute", command: []any{"sh", "-c", "go test ./... && rm -rf ."}, effect: permission.EffectAsk, rule: "default"},
+		{kind: "execute", command: []any{"git", "push", "origin"}, effect: permission.EffectDeny, rule: "no releases"},
+	} {
+		kind := acp.ToolKind(tt.kind)
+		req := permission.Request{Dir: "/work", ToolCall: acp.ToolCallUpdate{Kind: &kind, RawInput: map[string]any{}}}
+		if tt.path != "" {
+			req.ToolCall.Locations = []acp.ToolCallLocation{{Path: tt.path}}
+		} else {
+			req.ToolCall.RawInput = map[string]any{"command": tt.command}
+		}
+		if v := rules.Explain(req); v.Effect != tt.effect || v.Rule != tt.rule {
+			t.Errorf("%s %s%q: %s by %q, want %s by %q", tt.kind, tt.path, tt.command, v.Effect, v.Rule, tt.effect, tt.rule)
+		}
+	}
+}
+
 // What the README shows of the command line is so.
 func TestCommandLine(t *testing.T) {
 	dir := t.TempDir()
 	run(t, root, "go", "build", "-o", filepath.Join(dir, "bin", "errand"), "./cmd/errand")
+	if err := os.WriteFile(filepath.Join(dir, "policy.json"), []byte(jsonWith(t, `"rules"`)), 0o600); err != nil {
+		t.Fatal(err)
+	}
 
 	// A block of sh runs as it stands; those of other languages need a real agent.
 	t.Run("blocks of sh", func(t *testing.T) {
@@ -103,7 +152,7 @@ func TestCommandLine(t *testing.T) {
 
 	t.Run("the result is a real one", func(t *testing.T) {
 		real := run(t, dir, "bin/errand", "run", "--agent", "demo", "--permission", "allow", "--json", "Say hello")
-		if diff := cmp.Diff(shape(t, real), shape(t, blocks(t, "json")[0])); diff != "" {
+		if diff := cmp.Diff(shape(t, real), shape(t, jsonWith(t, `"schemaVersion"`))); diff != "" {
 			t.Errorf("the result in the README has other fields than a real one (-real +README):\n%s", diff)
 		}
 	})

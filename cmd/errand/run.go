@@ -44,9 +44,21 @@ into a pipe too, and \n for line ends; the strings of --json and --events have i
 came.
 
 The agent gets your environment without what looks like a credential. Let through
-what it needs by name (--env GEMINI_API_KEY). Its permission requests are denied
-unless --permission says otherwise. Ctrl-C cancels the run and waits for the agent
-to come to an end; a second one kills it.
+what it needs by name (--env GEMINI_API_KEY). Ctrl-C cancels the run and waits for the
+agent to come to an end; a second one kills it.
+
+Its permission requests are denied unless --permission, --policy or --permission-command
+says otherwise. One of them decides, and two go together: a policy's questions are put
+to --permission ask, or a policy and a program both have to allow. The program of
+--permission-command reads the request as a JSON object from stdin (id, expires,
+request, facts). Exit status 0 allows it once, any other denies it; on stdout it may
+write {"decision": "allow|reject|cancel"} or {"optionId": "..."}, with a "reason" and
+the "questionId" if it likes. What is late (60 s), killed or not understood denies. It
+runs where you are, with your environment without credentials.
+
+A CMD is split at blanks, with quotes around what has blanks in it; no shell reads it,
+unless it is one: sh -c '...'. The agent's command follows that of --wrap, which looks it
+up where it lives. A run whose --audit could not be written has failed.
 
 Exit status: 0 completed, 1 failed (an agent that is not installed, or that ended its
 turn as cancelled unasked, too), 2 a mistake in usage or configuration, 3 the agent
@@ -57,7 +69,10 @@ from the start, >&-, counts as /dev/null).`,
 		Example: `  errand run --agent demo "Hello"
   errand run --agent gemini --env GEMINI_API_KEY --dir ../project "Explain main.go"
   git diff | errand run --agent claude --env-file ~/.keys --json - | jq -r .output
-  errand run --permission allow "Add a test" -- ./my-agent --acp`,
+  errand run --permission allow "Add a test" -- ./my-agent --acp
+  errand run --agent opencode --policy policy.json --permission ask "Fix the tests"
+  errand run --agent codex --permission-command ./decide.py --audit runs.jsonl "Fix it"
+  errand run --wrap 'bwrap --ro-bind / / --bind {dir} {dir} --dev /dev' "Try it" -- ./my-agent`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prompts, command := args, []string(nil)

@@ -113,7 +113,8 @@ func (sp *spot) ended(outcome, final *subagent.Result) {
 		}
 	}
 	for _, w := range final.Warnings {
-		if strings.Contains(w, "left behind") {
+		// What only may have been left behind is another program's.
+		if strings.HasPrefix(w, "left behind") {
 			sp.errorf("%s", w)
 		}
 	}

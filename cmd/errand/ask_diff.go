@@ -60,7 +60,7 @@ func hunk(all []edit, i int) (from, to int) {
 		return from, from
 	}
 	last := from // line that does not stay
-	for j := from; j < len(all) && j-last <= 2*diffContext; j++ {
+	for j := from; j < len(all) && j-last <= 2*diffContext+1; j++ {
 		if all[j].op != ' ' {
 			last = j
 		}

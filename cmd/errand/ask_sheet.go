@@ -16,36 +16,51 @@ type sheet struct {
 	b      strings.Builder
 	redact func(string) string
 	width  int
+	rows   int // lines of the agent's so far
 }
 
 const (
 	// labelWidth is the place for our words left of the bar.
 	labelWidth = 17
-	// maxText is how much of a text is shown, in bytes, maxTextLines in lines.
-	maxText, maxTextLines = 2000, 24
-	// maxDiffLines is how many lines of all diffs are shown.
-	maxDiffLines = 60
+	// maxText is how much of a text is looked at to show it, in bytes.
+	maxText = 8000
+	// How many lines of the terminal a text may take up: a name, one that says what would
+	// be done, and all diffs.
+	shortText, longText, diffText = 3, 24, 60
 )
 
 func (s *sheet) line(text string) { s.b.WriteString(text + "\n") }
 
-// row shows a text beside its label, and how much of it is left out.
-func (s *sheet) row(mark, label, text string) {
+// row shows a text beside its label on so many lines at the most, and says how much is
+// left out.
+func (s *sheet) row(mark, label, text string, most int) {
 	text = s.redact(text)
-	shown := text[:cut(text, maxText)]
-	left := len(text) - len(shown)
-	lines := strings.SplitAfter(shown, "\n")
-	for i, line := range lines {
-		if i == maxTextLines {
-			left += len(strings.Join(lines[i:], ""))
-			break
+	end := cut(text, maxText)
+	left := len(text) - end
+	for line := range strings.Lines(text[:end] + "\n") {
+		line = strings.TrimSuffix(line, "\n")
+		for line = visible.Line(strings.ReplaceAll(line, "\t", "    ")); ; {
+			if most == 0 {
+				left += len(line)
+				break
+			}
+			n := fits(line, max(s.columns()-labelWidth-5, 20))
+			s.put(mark, label, line[:n])
+			mark, label = "", ""
+			most--
+			if line = line[n:]; line == "" {
+				break
+			}
 		}
-		s.wrapped(mark, label, strings.TrimSuffix(line, "\n"))
-		mark, label = "", ""
 	}
 	if left > 0 {
-		s.wrapped("!", "not shown", strconv.Itoa(left)+" more bytes")
+		s.put("!", "not shown", strconv.Itoa(left)+" more bytes")
 	}
+}
+
+func (s *sheet) put(mark, label, text string) {
+	s.rows++
+	s.line(strings.TrimRight(fmt.Sprintf("%1s %-*s| %s", mark, labelWidth, label, text), " "))
 }
 
 // cut returns n, or a little less, so that no character of text is divided there.
@@ -59,19 +74,6 @@ func cut(text string, n int) int {
 		}
 	}
 	return n
-}
-
-// wrapped shows one line of text on as many of the terminal's as it takes.
-func (s *sheet) wrapped(mark, label, text string) {
-	text = visible.Line(strings.ReplaceAll(text, "\t", "    "))
-	for {
-		n := fits(text, max(s.columns()-labelWidth-5, 20))
-		s.line(strings.TrimRight(fmt.Sprintf("%1s %-*s| %s", mark, labelWidth, label, text[:n]), " "))
-		if text = text[n:]; text == "" {
-			return
-		}
-		mark, label = "", ""
-	}
 }
 
 func (s *sheet) columns() int {
@@ -98,22 +100,20 @@ func fits(text string, columns int) int {
 
 // diffs shows what would change in which file.
 func (s *sheet) diffs(diffs []permission.Diff) {
-	left := maxDiffLines
+	began := s.rows
 	for _, d := range some(s, "files", diffs) {
-		old := ""
+		old, label := "", "new text of"
 		if d.Old != nil {
-			old = s.redact(*d.Old)
-			s.row("", "changes", d.Path)
-		} else {
-			s.row("", "new text of", d.Path)
+			old, label = s.redact(*d.Old), "changes"
 		}
+		s.row("", label, d.Path, shortText)
 		lines := unified(old, s.redact(d.New))
-		for _, line := range lines[:min(left, len(lines))] {
-			s.row("", "", line)
+		for len(lines) > 0 && s.rows-began < diffText {
+			s.row("", "", lines[0], shortText)
+			lines = lines[1:]
 		}
-		if n := len(lines) - left; n > 0 {
-			s.row("!", "not shown", strconv.Itoa(n)+" more lines of it")
+		if len(lines) > 0 {
+			s.put("!", "not shown", strconv.Itoa(len(lines))+" more lines of it")
 		}
-		left -= min(left, len(lines))
 	}
 }

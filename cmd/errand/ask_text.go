@@ -23,22 +23,22 @@ func questionText(q permission.Question, replies []reply, agent string, redact f
 	s.line("")
 	if f.Method == acp.ClientMethodSessionRequestPermission {
 		s.line("errand: " + agent + " asks for permission. What is right of a bar may be in its words.")
-		s.row("", "in its words", f.Title)
+		s.row("", "in its words", f.Title, shortText)
 	} else {
 		s.line("errand: " + agent + " wants errand to do it: " + f.Method + ". What is right of a bar may be in its words.")
 	}
 	for _, tool := range some(s, "tools", f.Tools) {
-		s.row("", "tool", tool)
+		s.row("", "tool", tool, shortText)
 	}
 	kinds := make([]string, len(f.Kinds))
 	for i := range f.Kinds {
 		kinds[i] = string(f.Kinds[i])
 	}
-	s.row("", "kind", strings.Join(kinds[:min(len(kinds), maxRows)], ", "))
+	s.row("", "kind", strings.Join(kinds, ", "), shortText)
 	if f.Dir != "" {
-		s.row("", "directory", f.Dir)
+		s.row("", "directory", f.Dir, shortText)
 	} else {
-		s.row("!", "directory", "not known: a session of the agent's own")
+		s.row("!", "directory", "not known: a session of the agent's own", shortText)
 	}
 	for _, c := range some(s, "commands", f.Commands) {
 		s.command(c, f.Dir)
@@ -48,11 +48,11 @@ func questionText(q permission.Question, replies []reply, agent string, redact f
 		s.host(h)
 	}
 	if input := q.Request.ToolCall.RawInput; input != nil && f.Method == acp.ClientMethodSessionRequestPermission {
-		s.row("", "arguments", strings.TrimSpace(encode(input)))
+		s.row("", "arguments", strings.TrimSpace(encode(input)), longText)
 	}
 	s.diffs(f.Diffs)
 	for _, risk := range some(s, "risks", f.Risks) {
-		s.row("!", "risk", risk)
+		s.row("!", "risk", risk, shortText)
 	}
 	s.line("")
 	for _, r := range replies {
@@ -60,9 +60,9 @@ func questionText(q permission.Question, replies []reply, agent string, redact f
 		if r.why != "" {
 			mark = "-"
 		}
-		s.row(mark, strings.TrimSpace(r.key+"  "+r.what), r.label)
+		s.row(mark, strings.TrimSpace(r.key+"  "+r.what), r.label, shortText)
 		if r.why != "" {
-			s.row("", "  not offered", r.why)
+			s.row("", "  not offered", r.why, shortText)
 		}
 	}
 	s.line("once: for this call; always: for as long as the agent remembers it")
@@ -72,7 +72,7 @@ func questionText(q permission.Question, replies []reply, agent string, redact f
 // some returns the first of a list, and says how many are left out.
 func some[T any](s *sheet, what string, list []T) []T {
 	if n := len(list) - maxRows; n > 0 {
-		s.row("!", "not shown", strconv.Itoa(n)+" more "+what)
+		s.put("!", "not shown", strconv.Itoa(n)+" more "+what)
 		return list[:maxRows]
 	}
 	return list
@@ -81,22 +81,22 @@ func some[T any](s *sheet, what string, list []T) []T {
 func (s *sheet) command(c permission.Command, dir string) {
 	switch {
 	case c.Shell:
-		s.row("!", "shell line", c.Line)
+		s.row("!", "shell line", c.Line, longText)
 	default:
 		words := make([]string, len(c.Argv))
 		for i, word := range c.Argv {
 			words[i] = quoted(s.redact(word))
 		}
-		s.row("", "command", strings.Join(words, " "))
+		s.row("", "command", strings.Join(words, " "), longText)
 	}
 	for _, variable := range some(s, "variables", c.Env) {
-		s.row("!", "  with", variable)
+		s.row("!", "  with", variable, shortText)
 	}
 	if c.Program != "" && len(c.Argv) > 0 && c.Program != c.Argv[0] {
-		s.row("", "  runs", c.Program)
+		s.row("", "  runs", c.Program, shortText)
 	}
 	if c.Dir != dir {
-		s.row("!", "  in", c.Dir)
+		s.row("!", "  in", c.Dir, shortText)
 	}
 }
 
@@ -123,9 +123,9 @@ func (s *sheet) paths(f permission.Facts) {
 	}
 	slices.SortStableFunc(paths, func(a, b shownPath) int { return strings.Compare(b.mark, a.mark) })
 	for _, p := range some(s, "paths", paths) {
-		s.row(p.mark, p.label, p.told)
+		s.row(p.mark, p.label, p.told, shortText)
 		if p.leads != "" {
-			s.row(p.mark, "  leads to", p.leads)
+			s.row(p.mark, "  leads to", p.leads, shortText)
 		}
 	}
 }
@@ -149,11 +149,11 @@ func showPath(p permission.Path, f permission.Facts) shownPath {
 
 func (s *sheet) host(h permission.Host) {
 	if h.Name == "" {
-		s.row("!", "network", h.Told)
+		s.row("!", "network", h.Told, shortText)
 		return
 	}
-	s.row("", "network", h.Name)
+	s.row("", "network", h.Name, shortText)
 	if h.Told != h.Name {
-		s.row("", "  told as", h.Told)
+		s.row("", "  told as", h.Told, shortText)
 	}
 }

@@ -234,8 +234,13 @@ type ConnStats struct {
 	// UnknownUpdates counts updates of a kind that is not in the schema, or without
 	// one.
 	UnknownUpdates int64
-	// DroppedUpdates counts updates larger than MaxMessageBytes.
-	DroppedUpdates int64
+	// DroppedUpdates counts updates larger than MaxMessageBytes or too complex,
+	// ComplexUpdates those of them that were too complex: they nest deeper, or hold more
+	// values, than is read ([TooComplexError]).
+	DroppedUpdates, ComplexUpdates int64
+	// ReducedFrames counts updates and answers that would have been too complex and were
+	// read without the optional fields that made them so: there null takes their place.
+	ReducedFrames int64
 	// LateAnswers came to calls that had been given up, DuplicateAnswers to calls that
 	// had been answered, StrayAnswers to calls that never were.
 	LateAnswers, DuplicateAnswers, StrayAnswers int64
@@ -262,8 +267,8 @@ func (c *Conn) Stats() ConnStats {
 		Received: s.Received, Sent: s.Sent,
 		Noise:          Noise{Lines: s.NoiseLines, First: s.Noise},
 		UnknownUpdates: c.unknown.Load(),
-		DroppedUpdates: s.Dropped,
-		LateAnswers:    s.Late, DuplicateAnswers: s.Duplicate, StrayAnswers: s.Stray,
+		DroppedUpdates: s.Dropped, ComplexUpdates: s.Complex, ReducedFrames: s.Reduced,
+		LateAnswers: s.Late, DuplicateAnswers: s.Duplicate, StrayAnswers: s.Stray,
 		Panics:             s.Panics,
 		OpenRequests:       s.Open,
 		PermissionRequests: c.asked.Load(),

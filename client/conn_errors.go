@@ -42,7 +42,9 @@ func (e *TooLargeError) Error() string {
 
 // TooComplexError is an answer of the agent that nests deeper than 10,000 levels, which
 // no reader of JSON is sure to take, or holds more than 1,048,576 values, which take far
-// more memory than their text. The connection goes on.
+// more memory than their text, and that means nothing without what makes it so. An optional
+// field that does costs that field only, see ConnStats.ReducedFrames. The connection goes
+// on.
 type TooComplexError struct{ Method string }
 
 func (e *TooComplexError) Error() string {

@@ -34,7 +34,8 @@ const (
 	whyCancelled = "turn cancelled"
 	whyWithdrawn = "withdrawn by the agent"
 	whyGone      = "connection ended"
-	whyUnread    = "request too large"
+	whyTooLarge  = "request too large"
+	whyComplex   = "request nests too deep, or holds too many values"
 	whyFailed    = "no usable answer"
 )
 
@@ -174,8 +175,13 @@ func (c *Conn) serveAsk(r *wire.Request) {
 	// What the agent withdraws is answered though the client may go on deciding.
 	stop := context.AfterFunc(r.Context(), func() { c.answerAsk(r, refusal(whyWithdrawn)) })
 	defer stop()
-	if r.Unread != nil {
-		v = refusal(whyUnread)
+	switch r.Unread.(type) {
+	case nil:
+	case *wire.TooComplexError:
+		v = refusal(whyComplex)
+		return
+	default:
+		v = refusal(whyTooLarge)
 		return
 	}
 	v = c.decide(r.Context(), readAsk(r.Params))

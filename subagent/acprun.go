@@ -77,9 +77,7 @@ func (a *acpRun) turn(ctx context.Context) turnEnd {
 		a.settleTime(ctx)
 	}
 	a.endTurn()
-	if n := a.agent.Conn().Stats().DroppedUpdates; n > 0 {
-		a.note(tooLarge(n, a.provider.opts.MaxMessageBytes))
-	}
+	a.noteMissing()
 	end := turnEnd{cancelled: answer.Cancelled, stopReason: answer.StopReason, meta: answer.Meta}
 	end.usage = readUsage(readFields(answer.Usage))
 	if err != nil {
@@ -185,6 +183,21 @@ func (r *Result) fillFailed(err error) {
 	r.Noise = Noise{Lines: int(e.Noise.Lines), First: append([]string{}, e.Noise.First...)}
 	r.WithheldEnv = append([]string{}, e.WithheldEnv...)
 	r.Agent.Command, r.Agent.Path = append([]string{}, e.Command...), nonEmpty(e.Path)
+}
+
+// noteMissing warns of what of the agent's was not taken.
+func (a *acpRun) noteMissing() {
+	s := a.agent.Conn().Stats()
+	if n := s.DroppedUpdates - s.ComplexUpdates; n > 0 {
+		a.note(tooLarge(n, a.provider.opts.MaxMessageBytes))
+	}
+	const complex = " too deep or held too many values"
+	if n := s.ComplexUpdates; n > 0 {
+		a.note(fmt.Sprintf("updates of the agent that nested%s are missing: %d; the output may not be complete", complex, n))
+	}
+	if n := s.ReducedFrames; n > 0 {
+		a.note(fmt.Sprintf("fields that nested%s were left out of updates or answers of the agent: of %d", complex, n))
+	}
 }
 
 // tooLarge says that n updates were dropped because each was larger than limit, 0 for

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -107,4 +108,37 @@ func TestWarningsOfAStuckListener(t *testing.T) {
 	check.Equal(t, "stop", string(res.Stop), "aborted")
 	check.Has(t, strings.Join(res.Warnings, "\n"), "1 update of the agent was larger than the limit of 8192 bytes")
 	check.Has(t, strings.Join(closed(t, run).Warnings, "\n"), "1 update of the agent was larger than the limit of 8192 bytes")
+}
+
+// A field that holds more than is read costs that field, not the text beside it and not the
+// turn; what is lost is told by its cause.
+func TestTooManyValues(t *testing.T) {
+	t.Parallel()
+	const (
+		leftOut = "held too many values were left out of updates or answers of the agent: of 1"
+		missing = "held too many values are missing: 1"
+	)
+	for name, tt := range map[string]struct{ line, warning string }{
+		"in a chunk":            {`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$session","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":" really"},"_meta":{"x":$many}}}}`, leftOut},
+		"in the answer":         {`{"jsonrpc":"2.0","id":$id,"result":{"stopReason":"end_turn","_meta":{"x":$many}}}`, leftOut},
+		"in place of an update": {`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$session","update":$many}}`, missing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			res := play(t, `on session/prompt
+				set many "1,"
+				repeat 21
+					set many "$many$many"
+				end
+				set many "[${many}1]"
+				text "THE ANSWER"
+				raw `+strconv.Quote(tt.line+"\n")+`
+				stop end_turn`, nil).run("go")
+			check.Equal(t, "output", strings.TrimSuffix(res.Output, " really"), "THE ANSWER")
+			check.Equal(t, "all of it", strings.HasSuffix(res.Output, " really"), name == "in a chunk")
+			check.Equal(t, "stop", string(res.Stop), "completed")
+			check.Has(t, res.Warnings[0], tt.warning)
+			check.Lacks(t, strings.Join(res.Warnings, "\n"), "larger")
+		})
+	}
 }

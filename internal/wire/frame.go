@@ -136,7 +136,14 @@ func mayBeFrame(start []byte) bool {
 func areFrames(text []byte) bool {
 	for len(text) > 0 {
 		s := NewScan(text)
-		if f, ok := parseFrame(&s, nil); !ok || !f.marked {
+		f, ok := parseFrame(&s, nil)
+		if s.tooMuch {
+			s = NewScan(text)
+			s.pass()
+			less := NewScan(reduce(text[:s.pos]))
+			f, ok = parseFrame(&less, nil)
+		}
+		if !ok || !f.marked {
 			return false
 		}
 		text = trimLead(s.Rest())

@@ -94,34 +94,39 @@ func (c *Conn) line(line []byte) {
 	defer func() { *s = Scan{} }() // it would hold a long line
 	if text[0] == '{' {
 		f, ok := parseFrame(s, c)
+		complex := s.tooMuch
+		if complex {
+			*s = NewScan(text)
+			ok = s.pass()
+		}
+		alone := len(trimLead(s.Rest())) == 0
 		switch {
-		case s.tooMuch:
-			c.complexLine(line, text)
-		case ok && len(trimLead(s.Rest())) > 0 && areFrames(text):
+		case ok && !alone && areFrames(text):
 			c.glued(line, text)
-		case !ok || len(trimLead(s.Rest())) > 0 || !c.route(&f, len(line), nil):
+		case !ok || !alone:
+			c.noise(line)
+		case complex && !c.complexFrame(text[:s.pos]), !complex && !c.route(&f, len(line), nil):
 			c.noise(line)
 		}
 		return
 	}
 
-	// An array counts only as a whole. Its requests are answered one by one.
-	whole := s.Skip() != nil
-	if s.tooMuch {
-		c.complexLine(line, text)
-		return
+	// An array counts only as a whole. Its frames are read one by one.
+	for s.Array(); s.Elem(); {
+		s.pass()
 	}
-	if !whole || len(trimLead(s.Rest())) > 0 {
+	if !s.OK() || len(trimLead(s.Rest())) > 0 {
 		c.noise(line)
 		return
 	}
-	*s = NewScan(text)
+	all := NewScan(text)
 	frames, others := 0, 0
-	for s.Array(); s.Elem(); {
+	for all.Array(); all.Elem(); {
 		c.relieve()
-		element := s.Skip()
-		es := NewScan(element)
-		if f, ok := parseFrame(&es, nil); ok && c.route(&f, len(element), nil) {
+		all.Kind()
+		from := all.pos
+		all.pass()
+		if c.element(text[from:all.pos], nil) {
 			frames++
 		} else {
 			others++
@@ -137,15 +142,25 @@ func (c *Conn) glued(line, text []byte) {
 	taken := true
 	for len(text) > 0 {
 		c.relieve()
-		c.scan = NewScan(text)
-		f, _ := parseFrame(&c.scan, c)
-		rest := c.scan.Rest()
-		taken = c.route(&f, len(text)-len(rest), nil) && taken
-		text = trimLead(rest)
+		s := NewScan(text)
+		s.pass()
+		taken = c.element(text[:s.pos], c) && taken
+		text = trimLead(s.Rest())
 	}
 	if !taken {
 		c.noise(line)
 	}
+}
+
+// element takes one of the frames of a line, which p may be offered; false means that it is
+// none.
+func (c *Conn) element(text []byte, p parser) bool {
+	c.scan = NewScan(text)
+	f, ok := parseFrame(&c.scan, p)
+	if c.scan.tooMuch {
+		return c.complexFrame(text)
+	}
+	return ok && c.route(&f, len(text), nil)
 }
 
 // overLine takes a line that is too long to be kept, of which start has been read. head is what
@@ -159,13 +174,27 @@ func (c *Conn) overLine(start, head []byte) {
 	}
 }
 
-// complexLine takes a line that nests too deep or holds too much.
-func (c *Conn) complexLine(line, text []byte) {
-	s, frames := c.skimmer(&TooComplexError{})
-	s.feed(text)
-	if *frames == 0 {
-		c.noise(line)
+// complexFrame takes a frame that nests too deep or holds too much; false means that it
+// is none. A notification or reply is read without what makes it so, if it can do without.
+// Of a request, which is to be decided on, nothing may be missing.
+func (c *Conn) complexFrame(text []byte) bool {
+	why := &TooComplexError{}
+	if less := reduce(text); less != nil {
+		s := NewScan(less)
+		f, ok := parseFrame(&s, nil)
+		if !ok {
+			return false
+		}
+		if f.id == nil || f.isReply() {
+			c.count(&c.stats.Reduced)
+			return c.route(&f, len(text), nil)
+		}
+		f.params = nil
+		return c.route(&f, 0, why)
 	}
+	s, frames := c.skimmer(why)
+	s.feed(text)
+	return *frames > 0
 }
 
 // skimmer returns a skim that routes the frames of a line that is not read, because of
@@ -232,6 +261,9 @@ func (c *Conn) route(f *frame, size int, unread error) bool {
 		} else if unread != nil {
 			if class == ClassNotification {
 				c.count(&c.stats.Dropped) // others are ignored in any size
+				if _, ok := unread.(*TooComplexError); ok {
+					c.count(&c.stats.Complex)
+				}
 			}
 		} else if v := c.h.Notification(method, f.params, f.parsed); v != nil {
 			c.push(v, size)

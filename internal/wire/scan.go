@@ -10,12 +10,11 @@ import (
 
 // maxDepth bounds how deep the members of a frame may nest, as encoding/json does, and
 // maxValues how many values arrays and objects may hold in all: each takes far more
-// memory than its text once it is decoded. A frame with more is treated as one that is
-// too large.
-const (
-	maxDepth  = 10_000
-	maxValues = 1 << 20
-)
+// memory than its text once it is decoded. Of a frame with more only what it cannot do
+// without is read, see reduce; if that is more too it is treated as one that is too large.
+const maxDepth = 10_000
+
+var maxValues = 1 << 20 // a variable for the tests
 
 // Scan is a cursor over one JSON text that is whole in memory. It checks the
 // grammar of what it passes, tolerates duplicate names, and takes bytes beyond ASCII
@@ -166,6 +165,18 @@ func (s *Scan) Skip() []byte {
 	}
 	s.first = false
 	return s.text[start:s.pos]
+}
+
+// pass passes the next value, however much it holds, and reports whether it could. What
+// is too much for Skip is not checked but for its brackets and strings.
+func (s *Scan) pass() bool {
+	s.values = 0
+	before := *s
+	if s.Skip() == nil && s.tooMuch {
+		*s = before
+		s.bulk()
+	}
+	return !s.bad
 }
 
 // Pass passes n bytes that are known to be a whole value.

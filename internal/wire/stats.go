@@ -24,8 +24,11 @@ type Stats struct {
 	// Late counts replies to calls that had been given up, Duplicate those to calls
 	// that had been answered, Stray those to calls that never were.
 	Late, Duplicate, Stray int64
-	// Dropped counts notifications of a known method that were larger than the limit.
-	Dropped int64
+	// Dropped counts notifications of a known method that were larger than the limit or
+	// too complex, Complex those that were too complex, see TooComplexError. Reduced counts
+	// notifications and replies that were read without the fields that made them too
+	// complex.
+	Dropped, Complex, Reduced int64
 	// Panics counts callbacks, handlers and hooks that panicked or ended their
 	// goroutine, and frames that made the reading of them panic.
 	Panics int64

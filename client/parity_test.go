@@ -11,5 +11,6 @@ func TestParity(t *testing.T) {
 	paritySession(t)
 	parityWire(t)
 	parityPermission(t)
+	parityQuestion(t)
 	parityPlatform(t)
 }

@@ -25,6 +25,7 @@ func TestParity(t *testing.T) {
 	t.Run("C8 exit code and stderr are in the result", parityExit)
 	t.Run("C13 labels of the caller", parityLabels)
 	t.Run("C17 a rule that allows everything through an interpreter is warned of", parityPolicyWarns)
+	t.Run("C19 the question shows the network target and the scope", parityScope)
 	t.Run("C20 open calls are listed", parityOpenCalls)
 	t.Run("C22 nothing an agent writes is obeyed", parityHostileText)
 	t.Run("C24 keys are let through by name, or come from a file", parityKeys)

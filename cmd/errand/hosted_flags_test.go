@@ -315,14 +315,19 @@ func parityPermissionCommand(t *testing.T) {
 	for name, tt := range map[string]struct {
 		command, policy, output, rule string
 	}{
-		"exit status 0":     {`sh -c 'exit 0'`, "", "allowed", "permission-command"},
-		"exit status 1":     {`sh -c 'exit 1'`, "", "rejected", "permission-command: exit status 1"},
-		"JSON":              {`sh -c 'printf "{\"decision\": \"%s\", \"reason\": \"why\"}" reject'`, "", "rejected", "permission-command: rejected: why"},
-		"garbled":           {`echo yes`, "", "rejected", "permission-command: its answer is not understood"},
-		"policy denies":     {`true`, `{"rules": []}`, "rejected", "deny: default"},
-		"policy asks":       {`true`, `{"default": "ask", "rules": []}`, "allowed", "ask: default: permission-command"},
-		"both allow":        {`true`, `{"default": "allow", "rules": []}`, "allowed", "allow: default + permission-command"},
-		"the command is no": {`false`, `{"default": "allow", "rules": []}`, "rejected", "permission-command: exit status 1"},
+		"exit status 0": {`sh -c 'exit 0'`, "", "allowed", "permission-command"},
+		"exit status 1": {`sh -c 'exit 1'`, "", "rejected", "permission-command: exit status 1"},
+		"JSON":          {`sh -c 'printf "{\"decision\": \"%s\", \"reason\": \"why\"}" reject'`, "", "rejected", "permission-command: rejected: why"},
+		"garbled":       {`echo yes`, "", "rejected", "permission-command: its answer is not understood"},
+		"policy denies": {`true`, `{"rules": []}`, "rejected", "deny: default"},
+		"policy asks":   {`true`, `{"default": "ask", "rules": []}`, "allowed", "ask: default: permission-command"},
+		"both allow":    {`true`, `{"default": "allow", "rules": []}`, "allowed", "allow: default + permission-command"},
+		"a standing option": {
+			`sh -c 'echo "{\"optionId\": \"always\"}"'`, `{"rules": [{"name": "a", "effect": "ask", "paths": ["./a.go"], "always": true}]}`,
+			"allowed", "ask: a: permission-command",
+		},
+		"none without the policy's word": {`sh -c 'echo "{\"optionId\": \"always\"}"'`, "", "rejected", "permission-command: no standing grant"},
+		"the command is no":              {`false`, `{"default": "allow", "rules": []}`, "rejected", "permission-command: exit status 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProgram(t)

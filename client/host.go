@@ -82,20 +82,27 @@ func (e *errDenied) Error() string { return "not permitted (" + e.rule + ")" }
 func (a *Agent) decide(ctx context.Context, s *Session, id string, act act) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if over := s.turnContext(); over != nil {
-		defer context.AfterFunc(over, func() { cancel(errTurnCancelled) })()
+	if turn := s.turnContext(); turn != nil {
+		defer context.AfterFunc(turn, func() { cancel(errTurnOver) })()
 	}
 	since := time.Now()
 	req := a.hostRequest(s, id, act)
 	var rec permission.Record
-	if ctx.Err() == nil && !s.wasCancelled() {
+	if ctx.Err() == nil && !s.refuses() {
 		_, rec = permission.Decide(ctx, a.opts.Permission, req)
 	}
 	switch {
-	case s.wasCancelled() || errors.Is(context.Cause(ctx), errTurnCancelled):
+	case s.refuses():
 		rec = permission.Withdrawn(req, whyCancelled, since)
+	case errors.Is(context.Cause(ctx), errTurnOver):
+		rec = permission.Withdrawn(req, errTurnOver.Error(), since)
 	case ctx.Err() != nil:
 		rec = permission.Withdrawn(req, whyWithdrawn, since)
+	}
+	if rec.Facts == nil {
+		// Whatever the policy went by: what we do is told with what it was.
+		facts := req.Facts()
+		rec.Facts = &facts
 	}
 	a.tellPermission(rec, req)
 	if rec.Decision != permission.Allowed {
@@ -104,7 +111,7 @@ func (a *Agent) decide(ctx context.Context, s *Session, id string, act act) erro
 	return nil
 }
 
-var errTurnCancelled = errors.New(whyCancelled)
+var errTurnOver = errors.New("the turn is over")
 
 func (a *Agent) hostRequest(s *Session, id string, act act) permission.Request {
 	call := acp.ToolCallUpdate{ToolCallId: acp.ToolCallId(id), Kind: &act.kind, Title: &act.title, RawInput: act.input}

@@ -222,6 +222,18 @@ func TestHostedFiles(t *testing.T) {
 		h.holds("file", "")
 		h.decided("edit Write ./file: cancelled by turn cancelled")
 	})
+	t.Run("but the next turn is another one", func(t *testing.T) {
+		h := host(t, client.Options{Files: client.FilesWrite, Permission: permission.Allow()}, "on session/prompt\n  if $prompt is first\n    text waiting\n    wait cancel\n  else"+write("$cwd/file", "new")+"\n  end")
+		session := h.session()
+		ctx, cancel := context.WithCancel(t.Context())
+		turn := h.ask(ctx, session, "first")
+		h.says("waiting")
+		cancel()
+		h.await(turn)
+		h.completes(session, "second", "end_turn")
+		h.agent.Close()
+		h.holds("file", "new")
+	})
 	t.Run("a secret in a path is told nobody", func(t *testing.T) {
 		h := host(t, client.Options{Files: client.FilesWrite, Permission: permission.Allow()}, turn+write("$cwd/$env.API_KEY", "x"))
 		h.command.Env = append(h.command.Env, "API_KEY=canary-12345678")

@@ -28,7 +28,10 @@ func (d *desk) settled(params json.RawMessage, rec *permission.Record, why strin
 	if a.opts.ObservePermission == nil && a.opts.OnPermission == nil {
 		return nil, nil
 	}
-	req := a.permissionRequest(readAsk(params))
+	var req permission.Request
+	if rec == nil || rec.Facts != nil { // it may be long
+		req = a.permissionRequest(readAsk(params))
+	}
 	if rec == nil {
 		withdrawn := permission.Withdrawn(req, why, since)
 		rec = &withdrawn

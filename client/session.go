@@ -219,7 +219,18 @@ func (s *Session) openTurn() *turn {
 	return s.turn
 }
 
-// turnContext ends when the open turn is cancelled; nil between turns.
+// refuses reports whether nothing may be done for the session: its turn was cancelled, and
+// there has been none since.
+func (s *Session) refuses() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.turn != nil {
+		return s.turn.ctx.Err() != nil
+	}
+	return s.cancelled
+}
+
+// turnContext ends when the open turn is cancelled or over; nil between turns.
 func (s *Session) turnContext() context.Context {
 	if t := s.openTurn(); t != nil {
 		return t.ctx

@@ -122,7 +122,7 @@ func TestAuditContent(t *testing.T) {
 		if end.Stop != res.Stop || *end.StopReason != "end_turn" || *end.Exit.Code != 0 || end.Counts != res.Counts {
 			t.Errorf("end: %+v", end)
 		}
-		check.Equal(t, "totals", end.Totals, subagent.AuditTotals{ToolCalls: 4, Unasked: 1, Allowed: 3, Files: 2, Commands: 1})
+		check.Equal(t, "totals", end.Totals, subagent.AuditTotals{ToolCalls: 2, Unasked: 1, Allowed: 3, Files: 2, Commands: 1})
 		if lines[0].Start.Granted != (subagent.AuditGranted{Files: "write", Terminals: true}) {
 			t.Errorf("granted: %+v", lines[0].Start.Granted)
 		}

@@ -309,6 +309,9 @@ func (c *collector) permission(rec permission.Record) {
 	if rec.SessionID != c.session {
 		return // a nested session's calls are not this session's
 	}
+	if rec.Facts != nil && rec.Facts.Method != acp.ClientMethodSessionRequestPermission {
+		return // it is what we do, and in the files and commands
+	}
 	call := fields{}
 	call.set("toolCallId", rec.ToolCallID)
 	if rec.Title != nil {

@@ -57,6 +57,7 @@ func TestHostedInTheResult(t *testing.T) {
 		t.Errorf("commands: %s", text)
 	}
 	check.Equal(t, "permissions", len(res.Permissions), 3) // the write and two commands
+	check.Equal(t, "tool calls", len(res.ToolCalls), 0)    // they are not the agent's
 
 	plain := play(t, "on session/prompt; text hello", nil).run("go")
 	if plain.Files != nil || plain.Commands != nil {

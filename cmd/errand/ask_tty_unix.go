@@ -28,11 +28,11 @@ type tty struct {
 
 func openTTY(ctx context.Context, con *console) (questionTTY, error) {
 	t := &tty{ctx: ctx, fd: -1, lock: -1}
-	var err error
 	if con.inTTY && con.errTTY {
-		t.fd, err = reopen(con.in, unix.O_RDWR)
+		t.fd, _ = reopen(con.in, unix.O_RDWR)
 	}
-	if t.fd < 0 { // a stream may be open for reading only
+	var err error
+	if t.fd < 0 { // also where another user's terminal cannot be opened, as after su
 		if t.fd, err = openFile("/dev/tty", unix.O_RDWR); err != nil {
 			return nil, fmt.Errorf("stdin and stderr are none, and /dev/tty cannot be opened: %w", err)
 		}

@@ -157,13 +157,19 @@ func parityScope(t *testing.T) {
 	})
 	t.Run("none standing for high risk", func(t *testing.T) {
 		r := rules(t, `{"rules":[{"effect":"ask","kinds":["edit","execute"],"always":true},{"effect":"ask","highRisk":true,"paths":["./prod/**"]}]}`)
-		r.Ask = permission.Ask{Func: answer("always"), Always: true}
+		ask := permission.Ask{Func: answer("always"), Always: true}
 		for text, want := range map[string]string{
 			edit("a"): "always", edit("prod/a"): "no", edit(".env"): "no", edit("/etc/hosts"): "no", run("a; b"): "no", run("python3 x.py"): "no",
 		} {
-			check.Equal(t, text, r.Decide(t.Context(), call(t, text)).OptionID, want)
-			check.Equal(t, text+", without rules", permission.Ask{Func: answer("always"), Always: true}.Decide(t.Context(), call(t, text)).OptionID == "always",
-				want == "always" || text == edit("prod/a"))
+			for name, p := range map[string]permission.Policy{"Ask": ask, "another policy": lasting} { // whoever is asked
+				r.Ask = p
+				check.Equal(t, text+", asking "+name, r.Decide(t.Context(), call(t, text)).OptionID, want)
+			}
+			alone := want
+			if text == edit("prod/a") {
+				alone = "always" // it is the rules that say so
+			}
+			check.Equal(t, text+", without rules", ask.Decide(t.Context(), call(t, text)).OptionID, alone)
 		}
 	})
 }

@@ -161,7 +161,7 @@ func TestSpawnDiagnosis(t *testing.T) {
 		{"an interpreter", file("script", "#!/no/such/interpreter\n", 0o700), fs.ErrNotExist, []string{"script", "/no/such/interpreter", "install the interpreter, or correct the script's first line"}},
 		{"an interpreter that is not executable", file("mode", "#!"+dir+"/plain\n", 0o700), fs.ErrPermission, []string{dir + "/plain", "not executable", "chmod +x"}},
 		{"a relative path", "./no-such-dir/agent", fs.ErrNotExist, []string{`"./no-such-dir/agent"`, filepath.Join(here, "no-such-dir/agent") + ": no such file", "taken from the directory of the program that starts it, not from the agent's"}},
-		{"a relative path that is executable by nobody", rel("plain"), fs.ErrPermission, []string{"plain", dir + "/plain", "not executable"}},
+		{"a relative path that is executable by nobody", rel("plain"), fs.ErrPermission, []string{filepath.Base(dir) + "/plain", here, "not executable"}},
 		{"a dangling link", link("gone", "nowhere/agent"), fs.ErrNotExist, []string{"gone", `is a symbolic link to "nowhere/agent"`, "no such file"}},
 		{"a dangling link in PATH", "gone", fs.ErrNotExist, []string{`"gone"`, dir + "/gone: is a symbolic link to", "searched " + dir}},
 		{"an interpreter that is a dangling link", file("linked", "#!"+dir+"/gone\n", 0o700), fs.ErrNotExist, []string{dir + "/gone", "is a symbolic link to", "install the interpreter"}},

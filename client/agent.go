@@ -32,7 +32,9 @@ type Agent struct {
 	terminalsOver bool            // none can be made any more
 	leftover      []proc.Leftover // of terminals: what could not be ended
 
-	acts atomic.Int64 // numbers what we are asked to do
+	acts     atomic.Int64   // numbers what we are asked to do
+	hosting  sync.WaitGroup // what of that is under way; mu is held to add to it
+	actsOver bool           // nothing is begun any more; guarded by mu
 
 	closing   atomic.Bool // we are ending it
 	closeOnce sync.Once   // guards report

@@ -62,6 +62,7 @@ func (a *Agent) finish(report proc.Report, before Rung) {
 	a.conn.mu.Unlock()
 	a.conn.Shut(errShutdown)
 	a.cancelTurns() // those whose answer waits behind a callback
+	a.awaitActs()
 	a.closeFiles()
 	a.mu.Lock()
 	report.Leftover = append(report.Leftover, a.leftover...)

@@ -11,6 +11,7 @@ import (
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/errand-acp/errand/internal/proc"
+	"github.com/errand-acp/errand/internal/wire"
 	"github.com/errand-acp/errand/permission"
 )
 
@@ -96,6 +97,8 @@ func (a *Agent) decide(ctx context.Context, s *Session, id string, act act) erro
 		rec = permission.Withdrawn(req, whyCancelled, since)
 	case errors.Is(context.Cause(ctx), errTurnOver):
 		rec = permission.Withdrawn(req, errTurnOver.Error(), since)
+	case isGone(ctx):
+		rec = permission.Withdrawn(req, whyGone, since)
 	case ctx.Err() != nil:
 		rec = permission.Withdrawn(req, whyWithdrawn, since)
 	}
@@ -109,6 +112,45 @@ func (a *Agent) decide(ctx context.Context, s *Session, id string, act act) erro
 		return &errDenied{rec.Rule}
 	}
 	return nil
+}
+
+// beginAct says that something is being done for the agent, until done is called.
+func (a *Agent) beginAct() (done func(), err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.actsOver {
+		return nil, errShutdown
+	}
+	a.hosting.Add(1)
+	return a.hosting.Done, nil
+}
+
+// actPatience bounds the wait for what we do for an agent that has gone. Its context has
+// ended: all that can hold it up is a file system that does not answer, or a policy.
+const actPatience = 5 * time.Second
+
+// awaitActs waits until what is under way has come to an end and was told.
+func (a *Agent) awaitActs() {
+	a.mu.Lock()
+	a.actsOver = true
+	a.mu.Unlock()
+	done := make(chan struct{})
+	go func() { // ends with the last act
+		a.hosting.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(actPatience)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
+
+// isGone reports whether a request's context has ended with the connection.
+func isGone(ctx context.Context) bool {
+	_, gone := errors.AsType[*wire.ClosedError](context.Cause(ctx))
+	return gone
 }
 
 var errTurnOver = errors.New("the turn is over")

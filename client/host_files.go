@@ -77,7 +77,11 @@ func (a *Agent) mayRead(ctx context.Context, s *Session, at string, rec *FileRec
 func (a *Agent) writeTextFile(ctx context.Context, r acp.WriteTextFileRequest) (acp.WriteTextFileResponse, error) {
 	return acp.WriteTextFileResponse{}, a.file(ctx, r.SessionId, FileWrite, r.Path, func(s *Session, w *Workspace, at string, rec *FileRecord) error {
 		diff := &acp.ToolCallContentDiff{Path: at, NewText: r.Content, Type: "diff"}
-		if old, err := w.Read(ctx, at, nil, nil); err == nil {
+		old, err := w.Read(ctx, at, nil, nil)
+		if e, ok := errors.AsType[*FileError](err); err != nil && (!ok || e.Reason != FileMissing) {
+			old = "(what is there cannot be shown: " + reason(err) + ")"
+		}
+		if err == nil || old != "" {
 			diff.OldText = &old
 		}
 		rec.ToolCallID = a.actID()
@@ -97,6 +101,11 @@ func (a *Agent) writeTextFile(ctx context.Context, r acp.WriteTextFileRequest) (
 // what is decided on is what is opened.
 func (a *Agent) file(ctx context.Context, id acp.SessionId, op FileOp, told string, do func(s *Session, w *Workspace, at string, rec *FileRecord) error) error {
 	since := time.Now()
+	done, err := a.beginAct()
+	if err != nil {
+		return err
+	}
+	defer done()
 	s, err := a.session(id)
 	if err != nil {
 		return err
@@ -132,6 +141,9 @@ func (a *Agent) file(ctx context.Context, id acp.SessionId, op FileOp, told stri
 func reason(err error) string {
 	if e, ok := errors.AsType[*FileError](err); ok {
 		return e.Err.Error()
+	}
+	if e, ok := errors.AsType[*acp.RequestError](err); ok {
+		return e.Message
 	}
 	return err.Error()
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -108,6 +109,16 @@ func TestTerminals(t *testing.T) {
 			"[||no such terminal][||no such terminal][no such terminal][no such terminal]", []string{}},
 		{"no such program", create("no-such-program"), `command "no-such-program": executable file not found in $PATH`, nil},
 		{"no command", create(""), "Invalid params", []string{}},
+		{"a variable twice, and one before the program", `
+  request terminal/create {"sessionId":"$session","command":"B=3 env","env":[{"name":"A","value":"1"},{"name":"A","value":"2"}]}
+  set t "$answer.terminalId"` + waits + `
+  request terminal/output {"sessionId":"$session","terminalId":"$t"}
+  if "$answer.output" contains "B=3"
+    text yes
+  end
+  if "$answer.output" contains "A=2"
+    text yes
+  end`, "[0||]yesyes", nil},
 		{"bytes that are no text", sh(`printf 'a\377b'`) + waits + shows, "[0||][a\ufffdb|false|]", []string{`/bin/sh -c printf 'a\377b': 0 3`}},
 		{"a helper that keeps the pipe", sh("sleep 1000 & echo done") + waits + shows, "[0||][done\n|false|]",
 			[]string{"/bin/sh -c sleep 1000 & echo done: 0 5"}},
@@ -267,4 +278,23 @@ func TestTerminalsEndWithTheAgent(t *testing.T) {
 			t.Errorf("the agent says %q", got)
 		}
 	})
+}
+
+// What the policy is told would run is what runs.
+func TestTerminalProgram(t *testing.T) {
+	told := make(chan string, 1)
+	policy := permission.PolicyFunc(func(ctx context.Context, req permission.Request) permission.Decision {
+		told <- req.Facts().Commands[0].Program
+		return permission.Allow().Decide(ctx, req)
+	})
+	h := host(t, client.Options{Terminals: true, Permission: policy}, `on session/prompt
+  request terminal/create {"sessionId":"$session","command":"./tool","args":["x"],"cwd":"$cwd/sub"}
+  set t "$answer.terminalId"`+waits+shows)
+	require(t, os.Mkdir(h.Dir+"/sub", 0o777))
+	require(t, os.WriteFile(h.Dir+"/tool", []byte("#!/bin/sh\necho above"), 0o777))
+	require(t, os.WriteFile(h.Dir+"/sub/tool", []byte("#!/bin/sh\necho below"), 0o777))
+	h.answers("[0||][below\n|false|]")
+	if got := <-told; got != h.Dir+"/sub/tool" {
+		t.Errorf("the policy is told of %s", got)
+	}
 }

@@ -69,6 +69,7 @@ func (a *Agent) redactRecord(rec permission.Record, req permission.Request) perm
 		}
 	}
 	rec.RawInput = a.redactValue(rec.RawInput)
+	rec.Rule = a.redact.String(rec.Rule) // a grant's has the id of a tool call in it
 	if rec.Facts != nil {
 		clean := a.cleanFacts(req, *rec.Facts).Map(a.redact.String)
 		rec.Facts = &clean

@@ -73,6 +73,11 @@ type terminal struct {
 // See https://agentclientprotocol.com/protocol/terminals#executing-commands.
 func (a *Agent) createTerminal(ctx context.Context, r acp.CreateTerminalRequest) (acp.CreateTerminalResponse, error) {
 	var res acp.CreateTerminalResponse
+	done, err := a.beginAct()
+	if err != nil {
+		return res, err
+	}
+	defer done()
 	s, err := a.session(r.SessionId)
 	if err != nil {
 		return res, err
@@ -187,7 +192,11 @@ func (a *Agent) terminalSpec(s *Session, r acp.CreateTerminalRequest) (proc.Spec
 		// Some agents send a whole line as the command. What it is taken for is what the
 		// policy decides on: a shell reads it exactly if that was told of one.
 		if c := a.hostRequest(s, "", commandAct(r, spec.Dir)).Facts().Commands; len(c) == 1 && !c[0].Shell {
-			spec.Path, spec.Args, spec.Env = c[0].Argv[0], c[0].Argv[1:], append(spec.Env, c[0].Env[len(r.Env):]...)
+			beside := map[string]bool{} // what is set twice is told once
+			for _, v := range r.Env {
+				beside[v.Name] = true
+			}
+			spec.Path, spec.Args, spec.Env = c[0].Argv[0], c[0].Argv[1:], append(spec.Env, c[0].Env[len(beside):]...)
 		} else {
 			spec.Path, spec.Args = shell(r.Command)
 		}

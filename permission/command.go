@@ -3,6 +3,7 @@ package permission
 import (
 	"encoding/json"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -94,7 +95,11 @@ func (x *extractor) line(line string, env []string, dir string) Command {
 
 func (x *extractor) lookedUp(c Command) Command {
 	if look := x.facts.at.lookPath; look != nil && len(c.Argv) > 0 {
-		if file, err := look(c.Argv[0]); err == nil {
+		name := c.Argv[0]
+		if strings.ContainsAny(name, `/\`) && !filepath.IsAbs(name) && c.Dir != "" {
+			name = filepath.Join(c.Dir, name) // it is run there
+		}
+		if file, err := look(name); err == nil {
 			c.Program = file
 		}
 	}

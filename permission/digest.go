@@ -35,19 +35,31 @@ func digestOf(parts ...any) string {
 }
 
 // acts returns a digest for each thing that a call does and that we could be asked to
-// do for it: write this text to that file, run this command there. Symbolic links and
-// the program's file are in it, so that a changed one is another act.
+// do for it: make that text of this file, run this command there. Symbolic links, those
+// in arguments too, and the program's file are in it, so that a changed one is another
+// act; so is the old text, because a part of a file, or a lie about it, was shown to
+// somebody as if it were all. There is none of a command in a world of paths that is not
+// ours: it was judged by what its arguments mean there, and would run here.
 func (f *Facts) acts() []string {
 	var acts []string
 	for _, d := range f.Diffs {
 		for _, p := range f.at.paths(d.Path, f.Dir, "") {
 			if p.Odd == "" {
-				acts = append(acts, digestOf("write", p.Abs, p.Resolved, d.New))
+				acts = append(acts, digestOf("write", p.Abs, p.Resolved, d.Old, d.New))
 			}
 		}
 	}
+	if f.at.local != nil {
+		return acts
+	}
 	for _, c := range f.Commands {
-		acts = append(acts, digestOf("run", c.Argv, c.Env, c.Dir, c.Shell, c.Line, c.Program))
+		var leads []string
+		for _, word := range c.words() {
+			for _, p := range f.at.argument(word, c.Dir) {
+				leads = append(leads, p.Abs, p.Resolved)
+			}
+		}
+		acts = append(acts, digestOf("run", c.Argv, c.Env, c.Dir, c.Shell, c.Line, c.Program, leads))
 	}
 	return acts
 }

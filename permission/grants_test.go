@@ -34,10 +34,25 @@ func hosted(t testing.TB, method, text string) permission.Request {
 
 const (
 	writeAsked  = `{"toolCallId":"c1","kind":"edit","content":[{"type":"diff","path":"/home/u/project/a","oldText":"o","newText":"n"}]}`
-	writeHosted = `{"toolCallId":"w1","kind":"edit","content":[{"type":"diff","path":"/home/u/project/a","newText":"n"}],"rawInput":{"path":"/home/u/project/a"}}`
+	writeHosted = `{"toolCallId":"w1","kind":"edit","content":[{"type":"diff","path":"/home/u/project/a","oldText":"o","newText":"n"}],"rawInput":{"path":"/home/u/project/a"}}`
 	runAsked    = `{"toolCallId":"c2","kind":"execute","rawInput":{"command":"go test ./...","description":"x"}}`
 	runHosted   = `{"toolCallId":"t1","kind":"execute","rawInput":{"command":"go","args":["test","./..."],"cwd":"/home/u/project","env":[]}}`
 )
+
+// What was judged by the paths of another world is asked again when it is to run in ours.
+func TestGrantsOfAnotherWorld(t *testing.T) {
+	inner := &counted{Policy: permission.Allow()}
+	var g permission.Grants
+	p := g.Policy(inner)
+	asked := call(t, run("cat /home/u/project/a"))
+	asked.Options = options([2]string{"allow_once", "yes"})
+	asked.Local = func(path string) (string, bool) { return dir + "/there" + path, true }
+	p.Decide(t.Context(), asked)
+	permission.Decide(t.Context(), p, hosted(t, acp.ClientMethodTerminalCreate, run("cat /home/u/project/a")))
+	if inner.n != 2 {
+		t.Errorf("asked %d times, want 2", inner.n)
+	}
+}
 
 func TestGrants(t *testing.T) {
 	write, start := acp.ClientMethodFsWriteTextFile, acp.ClientMethodTerminalCreate
@@ -51,8 +66,11 @@ func TestGrants(t *testing.T) {
 		{name: "the same write", asked: writeAsked, hosted: hosted(t, write, writeHosted)},
 		{name: "the same command", asked: runAsked, hosted: hosted(t, start, runHosted)},
 		{name: "the same shell line", asked: run("a && b"), hosted: hosted(t, start, run("a && b"))},
-		{name: "another text", asked: writeAsked, hosted: hosted(t, write, `{"kind":"edit","content":[{"type":"diff","path":"/home/u/project/a","newText":"N"}]}`), asks: 1},
-		{name: "another file", asked: writeAsked, hosted: hosted(t, write, `{"kind":"edit","content":[{"type":"diff","path":"/home/u/project/b","newText":"n"}]}`), asks: 1},
+		{name: "another text", asked: writeAsked, hosted: hosted(t, write, `{"kind":"edit","content":[{"type":"diff","path":"/home/u/project/a","oldText":"o","newText":"N"}]}`), asks: 1},
+		{name: "another file", asked: writeAsked, hosted: hosted(t, write, `{"kind":"edit","content":[{"type":"diff","path":"/home/u/project/b","oldText":"o","newText":"n"}]}`), asks: 1},
+		{name: "a part of the file shown as if it were all", asked: writeAsked, hosted: hosted(t, write, `{"kind":"edit","content":[{"type":"diff","path":"/home/u/project/a","oldText":"o and more","newText":"n"}]}`), asks: 1},
+		{name: "a new file that is there", asked: `{"kind":"edit","content":[{"type":"diff","path":"/home/u/project/a","newText":"n"}]}`, hosted: hosted(t, write, writeHosted), asks: 1},
+		{name: "an argument that leads elsewhere", asked: run("cat a"), hosted: hosted(t, start, run("cat a")), change: func(r *permission.Request) { r.Resolve = linked(map[string]string{dir + "/a": "/etc/x"}) }, asks: 1},
 		{name: "another argument", asked: runAsked, hosted: hosted(t, start, `{"kind":"execute","rawInput":{"command":"go","args":["test","./...","x"]}}`), asks: 1},
 		{name: "arguments cut elsewhere", asked: `{"kind":"execute","rawInput":{"command":"go","args":["test","a b"]}}`, hosted: hosted(t, start, `{"kind":"execute","rawInput":{"command":"go","args":["test","a","b"]}}`), asks: 1},
 		{name: "another directory for the command", asked: runAsked, hosted: hosted(t, start, `{"kind":"execute","rawInput":{"command":"go","args":["test","./..."],"cwd":"/tmp"}}`), asks: 1},
@@ -64,7 +82,7 @@ func TestGrants(t *testing.T) {
 		{name: "another program under the name", asked: runAsked, hosted: hosted(t, start, runHosted), change: func(r *permission.Request) { r.LookPath = func(string) (string, error) { return "/tmp/go", nil } }, asks: 1},
 		{name: "a read", asked: writeAsked, hosted: hosted(t, acp.ClientMethodFsReadTextFile, writeHosted), asks: 1},
 		{name: "a question of the agent", asked: writeAsked, hosted: hosted(t, "", writeAsked), asks: 1},
-		{name: "two acts at once", asked: writeAsked, hosted: hosted(t, write, `{"kind":"edit","content":[{"type":"diff","path":"/home/u/project/a","newText":"n"},{"type":"diff","path":"/home/u/project/b","newText":"n"}]}`), asks: 1},
+		{name: "two acts at once", asked: writeAsked, hosted: hosted(t, write, `{"kind":"edit","content":[{"type":"diff","path":"/home/u/project/a","oldText":"o","newText":"n"},{"type":"diff","path":"/home/u/project/b","oldText":"o","newText":"n"}]}`), asks: 1},
 		{name: "what was rejected", asked: writeAsked, option: "no", hosted: hosted(t, write, writeHosted), asks: 1},
 		{name: "what was cancelled", asked: writeAsked, option: "none", hosted: hosted(t, write, writeHosted), asks: 1},
 	}

@@ -288,11 +288,15 @@ func (c *collector) room(bytes int) bool {
 func (c *collector) permission(rec permission.Record) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.answered++
-	if c.over {
+	hosted := rec.Facts != nil && rec.Facts.Method != acp.ClientMethodSessionRequestPermission
+	switch {
+	case hosted: // it was not asked, we are
+	case c.over:
+		c.answered++
 		c.lateAsks++
-	} else if c.pending > 0 {
-		c.pending--
+	default:
+		c.answered++
+		c.pending = max(c.pending-1, 0)
 	}
 	if len(c.records) >= maxCards {
 		c.cardsFull = true
@@ -309,7 +313,7 @@ func (c *collector) permission(rec permission.Record) {
 	if rec.SessionID != c.session {
 		return // a nested session's calls are not this session's
 	}
-	if rec.Facts != nil && rec.Facts.Method != acp.ClientMethodSessionRequestPermission {
+	if hosted {
 		return // it is what we do, and in the files and commands
 	}
 	call := fields{}

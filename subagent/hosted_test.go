@@ -3,6 +3,7 @@
 package subagent_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"os"
@@ -58,10 +59,83 @@ func TestHostedInTheResult(t *testing.T) {
 	}
 	check.Equal(t, "permissions", len(res.Permissions), 3) // the write and two commands
 	check.Equal(t, "tool calls", len(res.ToolCalls), 0)    // they are not the agent's
+	check.Equal(t, "warnings", len(res.Warnings), 0)       // nor its questions
 
 	plain := play(t, "on session/prompt; text hello", nil).run("go")
 	if plain.Files != nil || plain.Commands != nil {
 		t.Errorf("without the services there are files %v and commands %v", plain.Files, plain.Commands)
+	}
+}
+
+// What is under way at the end is in the result, and no line follows an audit's last.
+func TestHostedAtTheEnd(t *testing.T) {
+	var lines bytes.Buffer
+	s := play(t, `on session/prompt
+  background
+    request fs/read_text_file {"sessionId":"$session","path":"$cwd/huge","line":2}
+  end
+  background
+    request fs/read_text_file {"sessionId":"$session","path":"$cwd/huge","line":3}
+  end
+  wait file "$cwd/go"
+  text done`, &subagent.ACPOptions{Files: client.FilesRead, Audit: &subagent.Audit{W: &lines}})
+	check.Equal(t, "error", os.WriteFile(filepath.Join(s.Dir, "huge"), nil, 0o666), nil)
+	check.Equal(t, "error", os.Truncate(filepath.Join(s.Dir, "huge"), 1<<40), nil)
+	s.Touch("go")
+	res := s.run("go")
+	ended(t, res, stopreason.Completed, "")
+	all := strings.Split(strings.TrimSpace(lines.String()), "\n")
+	if last := all[len(all)-1]; !strings.Contains(last, `"type":"end"`) {
+		t.Errorf("the last line is %s", last)
+	}
+	if n := strings.Count(lines.String(), `"type":"file"`); n != len(res.Files) {
+		t.Errorf("%d files in the audit, %d in the result", n, len(res.Files))
+	}
+	for _, f := range res.Files {
+		if f.Error == nil {
+			t.Errorf("a read without end has ended: %+v", f)
+		}
+	}
+}
+
+// A command is another one where its arguments lead elsewhere than when it was asked for.
+func TestHostedGrantOfACommand(t *testing.T) {
+	const script = `on session/prompt
+  permission c1 "Show" kind=execute input={"command":"cat","args":["link"]}
+    option yes allow_once Yes
+    option no reject_once No
+  end
+  request terminal/create {"sessionId":"$session","command":"cat","args":["link"]}
+  text "[$error.message]"`
+	for name, swap := range map[string]bool{"the same": false, "a link that leads elsewhere": true} {
+		t.Run(name, func(t *testing.T) {
+			var questions atomic.Int32
+			var s *scene
+			policy := permission.PolicyFunc(func(ctx context.Context, req permission.Request) permission.Decision {
+				if questions.Add(1) > 1 {
+					return permission.Reject().Decide(ctx, req)
+				}
+				d := permission.Allow().Decide(ctx, req)
+				return d
+			})
+			s = play(t, strings.Replace(script, "  request terminal", "  write asked\n  wait file $cwd/go\n  request terminal", 1), &subagent.ACPOptions{Terminals: true, Permission: policy})
+			link := filepath.Join(s.Dir, "link")
+			check.Equal(t, "error", os.WriteFile(link, nil, 0o666), nil)
+			run := s.start(t.Context())
+			s.Await("asked")
+			if swap {
+				check.Equal(t, "error", os.Remove(link), nil)
+				check.Equal(t, "error", os.Symlink("/etc/hostname", link), nil)
+			}
+			s.Touch("go")
+			outcome(t, run)
+			res := closed(t, run)
+			want := "[]"
+			if swap {
+				want = "[not permitted (reject)]"
+			}
+			check.Equal(t, "output", res.Output, want)
+		})
 	}
 }
 
@@ -90,6 +164,7 @@ func TestHostedGrants(t *testing.T) {
 		{"C9 once, not twice", write("a", "text") + write("a", "text"), 2, "allowed .."},
 		{"C9 another text", write("a", "other"), 2, "allowed ."},
 		{"C9 another file", write("b", "text"), 2, "allowed ."},
+		{"C9 a lie about the old text", write("there", "text"), 2, "allowed ."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var questions atomic.Int32
@@ -98,7 +173,11 @@ func TestHostedGrants(t *testing.T) {
 				return permission.Allow().Decide(ctx, req)
 			})
 			script := strings.Replace(asked, " old=-", "", 1) + tt.script
+			if strings.Contains(tt.script, "/there") { // the diff shows a part of it as if it were all
+				script = strings.ReplaceAll(strings.ReplaceAll(asked, "$cwd/a", "$cwd/there"), "old=-", "old=part") + tt.script
+			}
 			s := play(t, script, &subagent.ACPOptions{Files: client.FilesWrite, Permission: policy})
+			check.Equal(t, "error", os.WriteFile(filepath.Join(s.Dir, "there"), []byte("part and more"), 0o666), nil)
 			res := s.run("go")
 			ended(t, res, stopreason.Completed, "")
 			check.Equal(t, "output", res.Output, tt.output)

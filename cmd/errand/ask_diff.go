@@ -11,14 +11,78 @@ const (
 	// maxDiffTable bounds the work of looking for lines that stay: the product of the
 	// lines on both sides. What is over it is shown as all old, then all new.
 	maxDiffTable = 1 << 20
+	// maxDiffBytes and maxDiffLines are how much of a text is compared. What is over it is
+	// not: a few lines of it would be shown, and it may have millions.
+	maxDiffBytes, maxDiffLines = 256 << 10, 2000
 )
 
-// unified returns the lines of a unified diff without its head: @@ -1,2 +1,3 @@, and then
-// those that begin with a blank, a minus or a plus.
-func unified(old, new string) []string {
+// difference is what a question shows of a change.
+type difference struct {
+	// lines are those of a unified diff without its head: @@ -1,2 +1,3 @@, and then those
+	// that begin with a blank, a minus or a plus.
+	lines []string
+	// left is how many more there are, where only a beginning is in lines.
+	left int
+	// large is set where the lines are not compared: they are those of the new text.
+	large bool
+}
+
+// unified compares two texts. Of texts of any size it takes apart no more than it may show.
+func unified(old, new string) difference {
+	same, old, new := changed(old, new)
+	goes, comes := lineCount(old), lineCount(new)
+	if max(len(old), len(new)) > maxDiffBytes || max(goes, comes) > maxDiffLines {
+		d := difference{lines: []string{hunkHead(same, goes, same, comes)}, left: comes, large: old != ""}
+		for line := range strings.Lines(new) {
+			if len(d.lines) == diffText {
+				break
+			}
+			d.lines = append(d.lines, "+"+strings.TrimSuffix(line, "\n"))
+			d.left--
+		}
+		return d
+	}
+	return difference{lines: hunks(edits(textLines(old), textLines(new)), same)}
+}
+
+// changed leaves out what two texts have in common at their beginning and end, but for the
+// lines around a change. same is how many lines are left out at the beginning.
+func changed(old, new string) (same int, _, _ string) {
+	n, most := 0, min(len(old), len(new))
+	for n < most && old[n] == new[n] {
+		n++
+	}
+	n = strings.LastIndexByte(old[:n], '\n') + 1
+	end := 0
+	for end < most-n && old[len(old)-1-end] == new[len(new)-1-end] {
+		end++
+	}
+	tail := old[len(old)-end:]
+	for range diffContext + 1 { // the first of them may be the end of a line that changes
+		_, tail, _ = strings.Cut(tail, "\n")
+	}
+	for range diffContext {
+		if n > 0 {
+			n = strings.LastIndexByte(old[:n-1], '\n') + 1
+		}
+	}
+	return strings.Count(old[:n], "\n"), old[n : len(old)-len(tail)], new[n : len(new)-len(tail)]
+}
+
+// lineCount is the length of textLines.
+func lineCount(text string) int {
+	n := strings.Count(text, "\n")
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		n++
+	}
+	return n
+}
+
+// hunks writes edits down with the lines around them. before is how many lines stay in front
+// of all.
+func hunks(all []edit, before int) []string {
 	var out []string
-	all := edits(textLines(old), textLines(new))
-	a, b := 0, 0 // lines of old and new before i
+	a, b := before, before // lines of old and new before i
 	for i := 0; i < len(all); {
 		from, to := hunk(all, i)
 		if from == to {
@@ -37,11 +101,17 @@ func unified(old, new string) []string {
 				news++
 			}
 		}
-		out = append(out, fmt.Sprintf("@@ -%d,%d +%d,%d @@", first(a, olds), olds, first(b, news), news))
+		out = append(out, hunkHead(a, olds, b, news))
 		out = append(out, lines...)
 		a, b = a+olds, b+news
 	}
 	return out
+}
+
+// hunkHead is the first line of a hunk: so many lines after the first a of the old text, and
+// after the first b of the new one.
+func hunkHead(a, olds, b, news int) string {
+	return fmt.Sprintf("@@ -%d,%d +%d,%d @@", first(a, olds), olds, first(b, news), news)
 }
 
 // first is the number of a hunk's first line, or of the one before it where it has none.

@@ -107,13 +107,16 @@ func (s *sheet) diffs(diffs []permission.Diff) {
 			old, label = s.redact(*d.Old), "changes"
 		}
 		s.row("", label, d.Path, shortText)
-		lines := unified(old, s.redact(d.New))
-		for len(lines) > 0 && s.rows-began < diffText {
-			s.row("", "", lines[0], shortText)
-			lines = lines[1:]
+		d := unified(old, s.redact(d.New))
+		if d.large {
+			s.put("!", "not compared", "too large: what is new of it follows, without what goes")
 		}
-		if len(lines) > 0 {
-			s.put("!", "not shown", strconv.Itoa(len(lines))+" more lines of it")
+		for len(d.lines) > 0 && s.rows-began < diffText {
+			s.row("", "", d.lines[0], shortText)
+			d.lines = d.lines[1:]
+		}
+		if left := len(d.lines) + d.left; left > 0 {
+			s.put("!", "not shown", strconv.Itoa(left)+" more lines of it")
 		}
 	}
 }

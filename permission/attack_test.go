@@ -59,6 +59,7 @@ const (
 	allowFiles  = `{"rules":[{"effect":"allow","commands":[["cat","**"],["dd","**"]],"paths":["./**"]}]}`
 	allowFetch  = `{"rules":[{"effect":"allow","kinds":["fetch"],"hosts":["github.com","*.example.org"]}]}`
 	allowTitle  = `{"rules":[{"effect":"allow","titles":["Read *"],"kinds":["read"],"paths":["./**"]}]}`
+	writeAll    = `{"default":"allow","sensitive":"deny","rules":[]}`
 	allowShell  = `{"rules":[{"effect":"allow","shell":true}]}`
 	denySecrets = `{"default":"allow","rules":[{"effect":"deny","paths":["./secrets/**","/srv/data/**"]},{"effect":"deny","commands":[["rm","**"],["git","push","**"]]}]}`
 )
@@ -165,6 +166,25 @@ var attacks = []attack{
 	{name: "an environment file in another case", policy: allowWork, call: edit("sub/.ENV.local"), twin: edit("sub/env.local.md")},
 	{name: "a private key", policy: allowWork, call: edit("deploy/id_ed25519"), twin: edit("deploy/id_ed25519.pub")},
 	{name: "a hook that git runs", policy: allowWork, call: edit(".git/hooks/pre-commit"), twin: edit("hooks/pre-commit")},
+	{name: "the hooks of a submodule", policy: writeAll, call: edit(".git/modules/a/hooks/post-checkout"), twin: edit("git/modules/a/hooks/post-checkout")},
+	{name: "the configuration of a submodule", policy: writeAll, call: edit(".git/modules/a/b/config"), twin: edit("git/modules/a/b/config")},
+	{name: "the configuration of a work tree", policy: writeAll, call: edit(".git/config.worktree"), twin: edit(".git/HEAD")},
+	{name: "where a work tree is", policy: writeAll, call: edit(".git/worktrees/w/commondir"), twin: edit("git/worktrees/w/commondir")},
+	{name: "where a submodule's repository is", policy: writeAll, call: edit("sub/.git"), twin: edit("sub/.gitignore")},
+	{name: "the attributes of a repository", policy: writeAll, call: edit(".git/info/attributes"), twin: edit(".gitattributes")},
+	{name: "the hooks of a bare repository", policy: writeAll, call: edit("x.git/hooks/update"), twin: edit("x/hooks/update")},
+	{name: "a hook that husky runs", policy: writeAll, call: edit(".husky/pre-commit"), twin: edit("husky/pre-commit")},
+	{name: "a task of an editor", policy: writeAll, call: edit(".vscode/tasks.json"), twin: edit(".vscode/extensions.json")},
+	{name: "how an editor starts a program", policy: writeAll, call: edit(".vscode/launch.json"), twin: edit("vscode/launch.json")},
+	{name: "the settings of an editor", policy: writeAll, call: edit(".vscode/settings.json"), twin: edit("vscode/settings.json")},
+	{name: "a workflow of CI", policy: writeAll, call: edit(".github/workflows/ci.yml"), twin: edit(".github/CODEOWNERS")},
+	{name: "the settings of an agent", policy: writeAll, call: edit(".claude/settings.local.json"), twin: edit(".claude/CLAUDE.md")},
+	{name: "the servers of an agent", policy: writeAll, call: edit(".mcp.json"), twin: edit("mcp.json")},
+	{name: "the configuration of cargo", policy: writeAll, call: edit(".cargo/config.toml"), twin: edit("cargo/config.toml")},
+	{name: "the configuration of yarn", policy: writeAll, call: edit(".yarnrc.yml"), twin: edit("yarnrc.yml")},
+	{name: "the configuration of npm", policy: writeAll, call: edit(".npmrc"), twin: edit("npmrc")},
+	{name: "the hooks of pre-commit", policy: writeAll, call: edit(".pre-commit-config.yaml"), twin: edit("pre-commit-config.yaml")},
+	{name: "what direnv runs", policy: writeAll, call: edit(".envrc"), twin: edit("envrc")},
 	{name: "a dot at the end", policy: allowWork, call: edit(".env."), twin: edit("env.")},
 	{name: "a blank at the end", policy: allowWork, call: edit(".env "), twin: edit("env ")},
 	{name: "a stream of a file", policy: allowWork, call: edit(".env::$DATA"), twin: edit("env::$DATA")},

@@ -8,9 +8,11 @@ import (
 
 // Sensitive reports whether the absolute path is of a file that is not to be read or
 // written because somebody trusts the workspace it lies in: environment files, private
-// keys, stores of credentials, and files that make others run what is in them. home is
-// the home directory; empty means that nothing is looked for in it. Case, and dots and
-// blanks at the end of a name, make no difference.
+// keys, stores of credentials, and files that make others run what is in them: a git
+// repository's own (all below .git or a name.git, but its history), and what hooks, editors,
+// agents, build tools and CI are set up with. home is the home directory; empty means that
+// nothing is looked for in it. Case, and dots and blanks at the end of a name, make no
+// difference.
 func Sensitive(path, home string) bool {
 	path = filepath.Clean(path)
 	elements := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })
@@ -26,10 +28,9 @@ func Sensitive(path, home string) bool {
 			next = elements[i+1]
 		}
 		switch {
-		case secretDirs[e]:
+		case secretDirs[e], gitDir(e, next), next != "" && anyGlob(secretIn[e], next):
 			return true
-		case e == ".git" && (next == "hooks" || next == "config" && i+2 == len(elements)),
-			e == ".docker" && next == "config.json", e == ".kube" && next != "cache" && next != "",
+		case e == ".kube" && next != "cache" && next != "",
 			e == "proc" && i == 0 && elements[len(elements)-1] == "environ":
 			return true
 		}
@@ -44,15 +45,35 @@ func Sensitive(path, home string) bool {
 }
 
 var (
-	secretDirs  = words(".ssh .gnupg .aws .azure .gcloud .password-store")
+	secretDirs = words(".ssh .gnupg .aws .azure .gcloud .password-store .husky .githooks .circleci .buildkite .devcontainer")
+	// secretIn are names that count in a directory of that name only.
+	secretIn = map[string][]string{
+		".docker": {"config.json"}, ".vscode": {"tasks.json", "launch.json", "settings.json", "mcp.json"},
+		".idea": {"runconfigurations", "workspace.xml", "externaltools.xml", "watchertasks.xml"}, ".zed": {"settings.json", "tasks.json", "debug.json"},
+		".github": {"workflows", "actions"}, ".gitea": {"workflows"}, ".forgejo": {"workflows"},
+		".claude": {"settings*.json", "hooks"}, ".cursor": {"mcp.json", "hooks*"}, ".gemini": {"settings.json"}, ".codex": {"config.toml"},
+		".cargo": {"config", "config.toml", "credentials*"}, ".yarn": {"releases", "plugins"}, ".bundle": {"config"}, ".mvn": {"extensions.xml", "jvm.config", "maven.config", "wrapper"},
+	}
 	homeDirs    = []string{".config/gh", ".config/gcloud", ".config/op", ".config/git", ".local/share/keyrings", "library/keychains", ".config/systemd", ".config/autostart", ".config/fish"}
 	secretFiles = words(`.netrc _netrc .npmrc .pypirc .git-credentials .pgpass .my.cnf .htpasswd .vault-token .dockercfg .boto .s3cfg
 		.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .envrc .gitconfig
 		id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk credentials.json service-account.json kubeconfig shadow gshadow
-		sudoers master.passwd application_default_credentials.json authorized_keys`)
+		sudoers master.passwd application_default_credentials.json authorized_keys
+		.mcp.json .yarnrc .yarnrc.yml .pnpmfile.cjs .pre-commit-config.yaml .pre-commit-config.yml lefthook.yml .lefthook.yml .huskyrc
+		.gitlab-ci.yml .travis.yml jenkinsfile azure-pipelines.yml bitbucket-pipelines.yml .drone.yml .mise.toml .bazelrc
+		.gdbinit .lldbinit .vimrc .nvimrc .exrc .dir-locals.el .irbrc .pryrc .rprofile sitecustomize.py usercustomize.py .inputrc .tmux.conf .xprofile .xinitrc`)
+	// gitHistory is what a repository has that makes git run nothing.
+	gitHistory  = words("head index logs objects packed-refs refs")
 	secretEnds  = []string{".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".env", ".tfvars", ".ovpn", ".asc.key"}
 	harmlessEnv = words("example sample template dist tmpl defaults")
 )
+
+// gitDir reports whether name, with next in it, is a repository's own. As a file it says
+// where the repository is; GIT~1 is its short name on Windows. Alone, a name.git is
+// more often the end of an address.
+func gitDir(name, next string) bool {
+	return (name == ".git" || name == "git~1" || next != "" && strings.HasSuffix(name, ".git")) && !gitHistory[next]
+}
 
 func homeSecret(rel string) bool {
 	for _, dir := range homeDirs {

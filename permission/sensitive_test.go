@@ -15,6 +15,13 @@ func TestSensitive(t *testing.T) {
 		/home/u/.aws/credentials /home/u/.gnupg/x /home/u/.kube/config /home/u/.docker/config.json /home/u/.config/gh/hosts.yml
 		/home/u/.bashrc /home/u/.profile /home/u/Library/Keychains/login.keychain-db /root/.ssh/x /etc/shadow /proc/self/environ /proc/1/environ
 		C:\Users\u\.ssh\config /p/.env::$DATA /p/x/../.env //p//.env /p/.env/`)
+	// What makes others run something.
+	yes = append(yes, strings.Fields(`/p/.git /p/sub/.git /p/.GIT/config /p/git~1/config /p/.git/config.worktree /p/.git/info/attributes /p/.git/info/exclude
+		/p/.git/modules/a/config /p/.git/modules/a/b/hooks/post-checkout /p/.git/modules/a/HEAD /p/.git/worktrees/w/gitdir /p/.git/commondir
+		/srv/x.git/hooks/update /srv/x.git/config /p/.git/objects/x.git/hooks/update /p/.husky/pre-commit /p/.husky/_/x /p/.githooks/pre-push
+		/p/.vscode/tasks.json /p/.vscode/launch.json /p/sub/.vscode/Settings.json /p/.github/workflows/ci.yml /p/.github/actions/a/action.yml
+		/p/.claude/settings.json /p/.claude/settings.local.json /p/.mcp.json /p/.cursor/mcp.json /p/.cargo/config /p/.cargo/config.toml /p/.yarnrc.yml
+		/p/.yarn/releases/yarn.cjs /p/.npmrc /p/.pre-commit-config.yaml /p/.gitlab-ci.yml /p/.devcontainer/devcontainer.json /p/.gdbinit`)...)
 	yes = append(yes, "/p/.env ", "/p/.e\u200bnv", "/p/.ſsh/x")
 	for _, path := range yes {
 		if !permission.Sensitive(path, "/home/u") {
@@ -22,7 +29,7 @@ func TestSensitive(t *testing.T) {
 		}
 	}
 	for _, path := range strings.Fields(`/p/main.go /p/.env.example /p/.env.sample /p/.env.template /p/env /p/environment.go /p/envoy.yaml /p/.environment
-		/p/id_rsa.pub /p/id_rsa.go /p/keys.go /p/monkey /p/key /p/.github/workflows/ci.yml /p/.gitignore /p/.git/HEAD /p/ssh/config /p/.docker/Dockerfile
+		/p/id_rsa.pub /p/id_rsa.go /p/keys.go /p/monkey /p/key /p/.github/CODEOWNERS /p/.gitignore /p/.gitattributes /p/.git/HEAD /p/.git/refs/heads/main /p/.git/logs/HEAD /p/x.git /p/x.git/HEAD /p/.vscode /p/.vscode/extensions.json /p/.claude/CLAUDE.md /p/.cargo/bin /p/husky/x /p/tasks.json /p/config.toml /p/hooks/x /p/ssh/config /p/.docker/Dockerfile
 		/home/u/.config/nvim/init.lua /p/.config/gh/hosts.yml / . /p/.env/bin/python`) {
 		if permission.Sensitive(path, "/home/u") {
 			t.Errorf("%q is sensitive", path)

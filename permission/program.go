@@ -21,7 +21,20 @@ var othersPrograms = words(`
 	direnv nix nix-shell guix conda mamba poetry pipenv pipx uv uvx rye hatch tox nox npx bunx pnpx yarn pnpm volta corepack
 	bundle rake make gmake nmake ninja just task rtx mise asdf gradle gradlew mvn mvnw ant bazel sbt lein
 	ssh rsh mosh telnet sshpass scp sftp docker podman nerdctl kubectl oc lxc lxd vagrant multipass wsl adb ansible
-	ansible-playbook terraform pulumi`)
+	ansible-playbook terraform pulumi
+	setpriv prlimit choom fakeroot fakechroot proot pseudo capsh runcon sg newgrp run0 runas su-exec setuidgid softlimit envdir envuidgid
+	tini dumb-init catatonit numactl cgexec cpulimit trickle eatmydata faketime torify torsocks tsocks proxychains xvfb-run caffeinate
+	sandbox-exec nsjail minijail0 systemd-nspawn schroot switch_root openvt rlwrap dtach abduco tmate zellij byobu xterm urxvt konsole
+	gnome-terminal alacritty kitty foot ssh-agent gpg-agent keychain dbus-run-session dbus-launch autossh pdsh pssh mpirun mpiexec srun
+	linux32 linux64 x86_64 i386 i486 i586 i686 uname26 arch debconf ldd gtime hyperfine watchexec nodemon chronic ifne tsp
+	gdbserver lldb-server rr heaptrack uftrace trace-cmd bpftrace dtrace dtruss ccache sccache distcc icecc bear scan-build intercept-build
+	wine64 box64 box86 darling socat pre-commit m4 tcc cling ocaml octave gnuplot maxima qjs crystal nim zig dart swift
+	cabal stack mix rebar3 composer rustup rbenv pyenv nodenv jenv nvm fnm bmake pmake redo tup buck meson scons waf lerna turbo nx grunt gulp
+	docker-compose podman-compose crictl ctr runc crun buildah distrobox toolbox flatpak snap apptainer singularity
+	dpkg apt apt-get rpm yum dnf apk pacman brew open xdg-open start forfiles msiexec installutil`)
+
+// othersLike are those whose name says for what they are.
+var othersLike = []string{"qemu-*", "ld-*.so", "ld.so*", "ld64.so*", "wine-*", "proxychains*", "s6-*", "lxc-*", "dbus-run-*"}
 
 // smuggled are the arguments by which a program that looks harmless runs another one,
 // or works elsewhere than it seems: flags, and words without a dash. A wildcard of a
@@ -58,7 +71,11 @@ var smuggled = map[string][]string{
 	"pip":     {"install", "download", "wheel", "config", "--index-url", "--extra-index-url", "--python"},
 	"cargo":   {"run", "r", "install", "--config", "-C", "--manifest-path"},
 	"cmake":   {"-P", "-E", "--build", "--install"},
-	"gcc":     {"-wrapper", "-B", "-specs", "-fplugin"},
+	"gcc":     {"-wrapper", "-B*", "-specs", "-fplugin", "-fpass-plugin", "-fuse-ld", "--ld-path", "-load", "-Xclang", "-ccc-*", "--config*", "@*"},
+	"install": {"--strip-program"},
+	"ip":      {"netns", "net", "netn", "vrf", "-b", "-batch"},
+	"nc":      {"-e", "-c", "--exec", "--sh-exec", "--lua-exec"},
+	"ncat":    {"-e", "-c", "--exec", "--sh-exec", "--lua-exec"},
 	"pytest":  {"-c", "-p", "--rootdir", "--confcutdir", "--pyargs", "-o", "--override-ini"},
 	"eslint":  {"-c", "-f", "--config", "--format", "--rulesdir", "--plugin", "--resolve-plugins-relative-to", "--parser"},
 }
@@ -69,6 +86,9 @@ var bundles = words("tar ar")
 // spelled are programs whose flags of more than a letter have one dash, so that short
 // ones are not bundled.
 var spelled = words("go gofmt find gcc")
+
+// compilers take gcc's flags.
+var compilers = []string{"cc", "c89", "c99", "c++", "cpp", "g++", "clang*", "gfortran", "gdc", "gccgo", "nvcc", "icc", "icx", "*-cc", "*-c++", "*-gcc", "*-g++", "*-clang*", "*-cpp"}
 
 // programName returns what a program is known as: without its directory, an .exe and a
 // version.
@@ -91,22 +111,30 @@ func runsOthers(argv []string) bool {
 		return false
 	}
 	name := programName(argv[0])
-	return othersPrograms[name] || othersPrograms[withoutVersion(name)]
+	bare := withoutVersion(name)
+	return othersPrograms[name] || othersPrograms[bare] || anyGlob(othersLike, name) || anyGlob(othersLike, bare)
+}
+
+// smugglerOf returns the name under which smuggled has a program.
+func smugglerOf(word string) string {
+	name := programName(word)
+	if _, ok := smuggled[name]; ok {
+		return name
+	}
+	if bare := withoutVersion(name); !anyGlob(compilers, name) && !anyGlob(compilers, bare) {
+		return bare
+	}
+	return "gcc"
 }
 
 // smuggles reports whether argv[i] makes one of the programs in argv run another one.
 func smuggles(argv []string, i int) bool {
 	for at, word := range argv[:i] {
-		name := programName(word)
-		flags, ok := smuggled[name]
-		if !ok {
-			name = withoutVersion(name)
-			flags, ok = smuggled[name]
-		}
-		if ok && slices.ContainsFunc(flags, func(flag string) bool {
+		name := smugglerOf(word)
+		if slices.ContainsFunc(smuggled[name], func(flag string) bool {
 			if spelled[name] {
 				word, _, _ := strings.Cut(argv[i], "=")
-				return word == flag || strings.HasPrefix(flag, "-") && word == "-"+flag
+				return glob(flag, word) || strings.HasPrefix(flag, "-") && glob("-"+flag, word)
 			}
 			return means(argv[i], flag, bundles[name] && i == at+1)
 		}) {

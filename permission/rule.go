@@ -41,9 +41,12 @@ type Rule struct {
 	Paths []string `json:"paths,omitempty"`
 	// Commands are programs with their arguments, each a list of words: ["go", "test",
 	// "**"]. * and ? stand for characters of one word, ** for any number of words. In
-	// a rule that allows, a wildcard stands for no interpreter or launcher, nor for
-	// an argument by which a known program runs another one; and variables that the call
-	// sets are words before the program: ["CI=*", "go", "test"].
+	// a rule that allows, the words are all of the command; a wildcard stands for no
+	// interpreter or launcher, nor for an argument by which a known program runs another
+	// one, nor for one that may be a path outside the session's directory, or outside Paths
+	// where the rule has some; and variables that the call sets are words before the
+	// program: ["CI=*", "go", "test"]. In a rule that denies or asks, they are what the
+	// command begins with: ["rm"] is every call of rm.
 	Commands [][]string `json:"commands,omitempty"`
 	// Shell means any command at all: shell lines, interpreters, launchers, and commands
 	// that the call does not tell. In a rule that denies or asks it means those and
@@ -86,14 +89,18 @@ func (f *Facts) pathsCovered(r *Rule, named bool) bool {
 // fileKinds are the kinds of calls that are about files.
 var fileKinds = []acp.ToolKind{acp.ToolKindRead, acp.ToolKindEdit, acp.ToolKindDelete, acp.ToolKindMove, acp.ToolKindSearch}
 
-// reaches reports whether a rule that names no paths may be about this one: any, if it
-// is about files, but a rule for commands or tools stays in the session's directory,
-// and one for something else has no business with files.
+// reaches reports whether a rule that names no paths may be about this one. A rule for
+// commands or tools stays in the session's directory, in what wildcards stand for too; one
+// about files may be about any, and one for something else has no business with files.
 func (r *Rule) reaches(f *Facts, p Path) bool {
 	switch {
-	case r.Paths != nil || slices.ContainsFunc(r.Kinds, func(k acp.ToolKind) bool { return slices.Contains(fileKinds, k) }):
+	case r.Paths != nil:
 		return true
-	case r.Kinds == nil || r.Commands != nil || r.Shell:
+	case r.Commands != nil:
+		return f.at.inside(p)
+	case slices.ContainsFunc(r.Kinds, func(k acp.ToolKind) bool { return slices.Contains(fileKinds, k) }):
+		return true
+	case r.Kinds == nil || r.Shell:
 		return f.at.inside(p)
 	}
 	return false
@@ -144,7 +151,7 @@ func (f *Facts) argvCovered(r *Rule, pattern []string, c Command, named bool) bo
 			return false
 		}
 		return !smuggles(c.Argv, i-program) && all(f.at.argument(argv[i], c.Dir), func(p Path) bool {
-			return f.pathCovered(r, p, named)
+			return r.reaches(f, p) && f.pathCovered(r, p, named)
 		})
 	}
 	return sequence(pattern, len(argv), func(e string, i int) bool {

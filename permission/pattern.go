@@ -59,6 +59,7 @@ func split(path string) []string {
 // anchored returns the directory a path pattern is relative to, as it is and with its
 // links resolved, and the elements below it. known is false where the directory is not.
 func (p *place) anchored(pattern string) (dir, real string, elements []string, known bool) {
+	defer func() { elements = slices.DeleteFunc(elements, func(e string) bool { return e == "." }) }()
 	switch {
 	case pattern == "~" || strings.HasPrefix(pattern, "~/"):
 		return p.home, p.realHome, split(pattern[1:]), p.home != ""
@@ -66,8 +67,7 @@ func (p *place) anchored(pattern string) (dir, real string, elements []string, k
 		root := filepath.VolumeName(filepath.FromSlash(pattern)) + string(filepath.Separator)
 		return root, root, split(pattern[len(root)-1:]), true
 	}
-	elements = slices.DeleteFunc(split(pattern), func(e string) bool { return e == "." })
-	return p.dir, p.realDir, elements, p.dir != ""
+	return p.dir, p.realDir, split(pattern), p.dir != ""
 }
 
 // covers reports whether the pattern surely means the path: as it is written, and as it

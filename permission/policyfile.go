@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/coder/acp-go-sdk"
 	"github.com/go-json-experiment/json"
@@ -166,14 +169,23 @@ func (r *Rule) validate() (field string, err error) {
 		if c[0] == "**" && len(c) > 1 {
 			return fmt.Sprintf("commands/%d", i), errors.New("a program is one word: use *")
 		}
+		if strings.ContainsFunc(programOf(c)[0], unicode.IsSpace) {
+			return fmt.Sprintf("commands/%d", i), fmt.Errorf(`%q is one word; each word is a string of its own, as ["go", "test"], and ? stands for a blank in a program's name`, programOf(c)[0])
+		}
+		if r.Effect != EffectAllow && assignment(c[0]) {
+			return fmt.Sprintf("commands/%d", i), errors.New("a rule that denies or asks goes by the program, whatever variables stand before it")
+		}
 	}
 	for i, h := range r.Hosts {
-		if h == "" || strings.ContainsAny(h, "/: ") || strings.Contains(strings.TrimPrefix(h, "*"), "*") {
+		if !hostPattern.MatchString(h) {
 			return fmt.Sprintf("hosts/%d", i), fmt.Errorf("%q is no host, as example.com or *.example.com", h)
 		}
 	}
 	return "", nil
 }
+
+// hostPattern is what can match a host: a name, all below one, or any.
+var hostPattern = regexp.MustCompile(`^(\*|(\*\.)?[\pL\pN_-]+(\.[\pL\pN_-]+)*)$`)
 
 func validPath(p string) error {
 	switch {
@@ -187,6 +199,14 @@ func validPath(p string) error {
 		return errors.New("its elements are separated by /, not by a backslash")
 	case strings.HasPrefix(p, "~") && p != "~" && !strings.HasPrefix(p, "~/"):
 		return errors.New("only the own home directory, ~/, is known")
+	case isFile(p) || strings.Contains(p, "://"):
+		return errors.New("it is a path, and no URI")
+	case runtime.GOOS != "windows" && drivePath.MatchString(p):
+		return errors.New("it is a path of another system")
+	case shellPrefix.MatchString(p):
+		return errors.New("a variable stands for nothing here")
+	case strings.HasPrefix(p, "!"):
+		return errors.New("there is no negation; a name that begins with ! is ./!name")
 	}
 	for _, e := range split(filepath.ToSlash(p)) {
 		switch {

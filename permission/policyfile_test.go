@@ -27,6 +27,9 @@ func TestWarnings(t *testing.T) {
 		{"any file", `{"effect":"allow","kinds":["read"]}`, "rule 1: names no paths, and allows every file of this machine that is not sensitive"},
 		{"any host", `{"effect":"allow","kinds":["fetch"]}`, "rule 1: names no hosts, and allows every one"},
 		{"no command", `{"effect":"allow","kinds":["execute"]}`, "rule 1: names no commands, and matches no call that runs one"},
+		{"a set of characters in what is denied", `{"effect":"deny","paths":["[ab]/**","./x"]}`, "rule 1: in [ab]/**, [ and { stand for themselves; only * and ? are wildcards"},
+		{"alternatives in what is asked about", `{"effect":"ask","paths":["./{a,b}"]}`, "rule 1: in ./{a,b}, [ and { stand for themselves; only * and ? are wildcards"},
+		{"brackets in what is allowed", `{"effect":"allow","paths":["./app/[id]/**"]}`, ""},
 		{"a title", `{"effect":"allow","titles":["Read *"]}`, "rule 1: goes by the agent's own words alone"},
 	}
 	for _, tt := range tests {

@@ -230,7 +230,11 @@ func argvTouched(pattern, argv []string) bool {
 	same := func(e string, i int) bool {
 		if i == 0 && !strings.ContainsAny(e, `/\`) {
 			name := programName(argv[0])
-			return glob(strings.ToLower(e), name) || glob(strings.ToLower(e), withoutVersion(name))
+			if !wild(e) {
+				e = programName(e) // rm.exe is rm
+			}
+			e, told := strings.ToLower(e), strings.ToLower(filepath.Base(argv[0]))
+			return glob(e, name) || glob(e, withoutVersion(name)) || glob(e, told)
 		}
 		return glob(e, argv[i])
 	}

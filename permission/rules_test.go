@@ -3,6 +3,8 @@ package permission_test
 import (
 	"encoding/json"
 	"errors"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -102,6 +104,18 @@ func TestParseRulesErrors(t *testing.T) {
 		{"a command as a string", `{"rules":[{"effect":"allow","commands":["go test"]}]}`, "rule 1", "commands/0"},
 		{"a command without a program", `{"rules":[{"effect":"allow","commands":[["go"],[]]}]}`, "rule 1", "commands/1"},
 		{"a host with a port", `{"rules":[{"effect":"allow","hosts":["a.org:80"]}]}`, "rule 1", "hosts/0"},
+		{"a program with a blank", `{"rules":[{"effect":"deny","commands":[["rm"],["go test"]]}]}`, "rule 1", "commands/1"},
+		{"a program with a blank behind a variable", `{"rules":[{"effect":"allow","commands":[["A=*","go test"]]}]}`, "rule 1", "commands/0"},
+		{"a variable in a rule that denies", `{"rules":[{"effect":"deny","commands":[["A=*","rm"]]}]}`, "rule 1", "commands/0"},
+		{"a host with a * in a word", `{"rules":[{"effect":"deny","hosts":["*evil.com"]}]}`, "rule 1", "hosts/0"},
+		{"a host with a dot at the end", `{"rules":[{"effect":"deny","hosts":["evil.com","evil2.com."]}]}`, "rule 1", "hosts/1"},
+		{"a host that is * and a dot", `{"rules":[{"effect":"ask","hosts":["*."]}]}`, "rule 1", "hosts/0"},
+		{"a host with a ?", `{"rules":[{"effect":"deny","hosts":["evil?.com"]}]}`, "rule 1", "hosts/0"},
+		{"a host with a user", `{"rules":[{"effect":"deny","hosts":["a@evil.com"]}]}`, "rule 1", "hosts/0"},
+		{"a host with an empty label", `{"rules":[{"effect":"deny","hosts":["evil..com"]}]}`, "rule 1", "hosts/0"},
+		{"a path as a URI", `{"rules":[{"effect":"deny","paths":["file:///etc/**"]}]}`, "rule 1", "paths/0"},
+		{"a path with a variable", `{"rules":[{"effect":"deny","paths":["$HOME/.x"]}]}`, "rule 1", "paths/0"},
+		{"a path that is negated", `{"rules":[{"effect":"deny","paths":["!./x"]}]}`, "rule 1", "paths/0"},
 		{"a name twice", `{"rules":[{"name":"x","effect":"deny","shell":true},{"name":"x","effect":"deny","shell":true}]}`, "rule 2 (x)", "name"},
 		{"a standing deny", `{"rules":[{"effect":"deny","shell":true,"always":true}]}`, "rule 1", "always"},
 		{"a standing grant of high risk", `{"rules":[{"effect":"ask","shell":true,"always":true,"highRisk":true}]}`, "rule 1", "always"},
@@ -123,6 +137,59 @@ func TestParseRulesErrors(t *testing.T) {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
 		})
+	}
+}
+
+// A path of Windows means nothing elsewhere.
+func TestDriveInPolicy(t *testing.T) {
+	_, err := permission.ParseRules([]byte(`{"rules":[{"effect":"deny","paths":["C:/x/**"]}]}`))
+	if refused := err != nil; refused != (runtime.GOOS != "windows") {
+		t.Errorf("on %s: %v", runtime.GOOS, err)
+	}
+}
+
+// A command of a rule that denies or asks is what a call begins with; of one that allows,
+// all of it.
+func TestCommandsAreBeginnings(t *testing.T) {
+	deny := `{"default":"allow","rules":[{"effect":"deny","commands":[["rm"],["git","push"],["Del.exe"],["*.bat"]]}]}`
+	ask := strings.ReplaceAll(deny, "deny", "ask")
+	allow := `{"default":"ask","rules":[{"effect":"allow","commands":[["ls"],["git","log"]]}]}`
+	for _, tt := range []struct {
+		policy, line string
+		want         permission.Effect
+	}{
+		{deny, "rm", permission.EffectDeny},
+		{deny, "rm -f victim", permission.EffectDeny},
+		{deny, "/bin/rm -f victim", permission.EffectDeny},
+		{deny, "A=1 rm -f victim", permission.EffectDeny},
+		{deny, "sh -c 'rm -f victim'", permission.EffectDeny},
+		{deny, "git push origin", permission.EffectDeny},
+		{deny, "del x", permission.EffectDeny},
+		{deny, "x.bat x", permission.EffectDeny},
+		{deny, "git log push", permission.EffectAllow},
+		{deny, "rmdir x", permission.EffectAllow},
+		{deny, "ls rm", permission.EffectAllow},
+		{ask, "rm -f victim", permission.EffectAsk},
+		{ask, "ls -f victim", permission.EffectAllow},
+		{allow, "ls", permission.EffectAllow},
+		{allow, "ls x", permission.EffectAsk},
+		{allow, "git log x", permission.EffectAsk},
+	} {
+		if v := rules(t, tt.policy).Explain(call(t, run(tt.line))); v.Effect != tt.want {
+			t.Errorf("%s: %s: got %+v, want %s", tt.policy, tt.line, v, tt.want)
+		}
+	}
+}
+
+// A dot is no element, wherever a pattern begins.
+func TestDotsInPatterns(t *testing.T) {
+	for pattern, path := range map[string]string{"./a/./b": "a/b", "/etc/./x": "/etc/x", "~/./x": "/home/u/x"} {
+		for _, effect := range []permission.Effect{permission.EffectDeny, permission.EffectAllow} {
+			r := rules(t, `{"default":"ask","rules":[{"effect":"`+string(effect)+`","paths":["`+pattern+`"]}]}`)
+			if v := r.Explain(call(t, `{"kind":"edit","rawInput":{"path":"`+path+`"}}`)); v.Effect != effect {
+				t.Errorf("%s of %s: got %+v, want %s", pattern, path, v, effect)
+			}
+		}
 	}
 }
 

@@ -86,16 +86,16 @@ func plainRune(r rune) bool {
 }
 
 // mayRun reports whether the command may run what the pattern means, for rules that
-// refuse. In a shell line, and behind an interpreter or a launcher, a program may begin
+// refuse: one that begins so. In a shell line, and behind an interpreter or a launcher, a program may begin
 // at every word and end before the last.
 func (c Command) mayRun(pattern []string) bool {
-	if !c.Shell && argvTouched(pattern, c.Argv) {
+	open := append(slices.Clone(pattern), "**")
+	if !c.Shell && argvTouched(open, c.Argv) {
 		return true
 	}
 	if !c.Shell && !runsOthers(c.Argv) {
 		return false
 	}
-	open := append(slices.Clone(pattern), "**")
 	text := c.text()
 	// r'm' and r\m are rm.
 	bare := strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(text)

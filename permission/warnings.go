@@ -3,12 +3,13 @@ package permission
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/coder/acp-go-sdk"
 )
 
-// Warnings says which rules let through more than they seem to, in words for whoever
-// wrote them.
+// Warnings says which rules let through more than they seem to, and which may refuse
+// less, in words for whoever wrote them.
 func (r *Rules) Warnings() []string {
 	var out []string
 	for i := range r.Rules {
@@ -16,6 +17,12 @@ func (r *Rules) Warnings() []string {
 		if rule.Effect == EffectAllow {
 			for _, w := range rule.warnings() {
 				out = append(out, rule.where(i)+": "+w)
+			}
+			continue
+		}
+		for _, p := range rule.Paths {
+			if strings.ContainsAny(p, "[{") {
+				out = append(out, fmt.Sprintf("%s: in %s, [ and { stand for themselves; only * and ? are wildcards", rule.where(i), p))
 			}
 		}
 	}

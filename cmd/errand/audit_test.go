@@ -76,7 +76,7 @@ func TestBadAudit(t *testing.T) {
 	for file, want := range map[string]string{
 		"":          "--audit is empty",
 		"-":         "--audit takes a file",
-		".":         "--audit: open .: ",
+		".":         "--audit: . is no regular file",
 		"no/such/x": "--audit: open no/such/x: ",
 	} {
 		got := p.run(append([]string{"run", "--json", "--audit", file, "hi"}, scripted(t, "write started\n")...)...)

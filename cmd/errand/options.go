@@ -71,7 +71,7 @@ type task struct {
 	// The clocks of the run and of its start; 0 = none.
 	timeout, startTimeout time.Duration
 	labels                map[string]string
-	audit                 *os.File // nil without one
+	audit                 *auditFile // nil without one
 	// Who is asked for permission, where the flags say so; else nil.
 	asker   *asker
 	command *permissionCommand
@@ -124,11 +124,12 @@ func (f *runFlags) prepare(ctx, kill context.Context, command []string, con *con
 		t.command.redacts(t.redactor())
 	}
 	if f.auditSet {
-		if t.audit, err = openAudit(ctx, f.audit); err != nil {
+		if t.audit, err = openAudit(f.audit, con.out); err != nil {
 			return nil, err
 		}
 		o.Audit = &subagent.Audit{W: t.audit}
 	}
+	o.Permission = sparing(o.Permission, f.policy, f.audit)
 	t.provider, err = subagent.NewACP(t.agent.name, t.agent.command, o)
 	return t, err
 }

@@ -58,7 +58,9 @@ runs where you are, with your environment without credentials.
 
 A CMD is split at blanks, with quotes around what has blanks in it; no shell reads it,
 unless it is one: sh -c '...'. The agent's command follows that of --wrap, which looks it
-up where it lives. A run whose --audit could not be written has failed.
+up where it lives. The agent is denied what touches the files of --audit and --policy
+through errand. A run whose --audit could not be written, or is not the file any more
+at its end, has failed.
 
 Exit status: 0 completed, 1 failed (an agent that is not installed, or that ended its
 turn as cancelled unasked, too), 2 a mistake in usage or configuration, 3 the agent
@@ -183,7 +185,9 @@ func (f *runFlags) run(prompts, command []string, con *console) int {
 			t.command.close()
 		}
 		if t.audit != nil {
-			t.audit.Close() // what could not be written is in the result
+			if lost := t.audit.end(); lost != "" {
+				res.Warnings = append(res.Warnings, lost)
+			}
 		}
 		stop() // the run's clock says nothing of who reads its result
 		cancel()

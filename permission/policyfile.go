@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"bytes"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/coder/acp-go-sdk"
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 //go:embed policy.schema.json
@@ -52,12 +54,19 @@ type policyFile struct {
 }
 
 // ParseRules reads a policy file, which is JSON as PolicySchema has it. Unknown and
-// repeated fields are refused, and what could not mean anything; the error is a
+// repeated fields are refused, null in place of any, a file without rules (an empty list
+// leaves all to the default), and what could not mean anything; the error is a
 // *PolicyError. Ask is not in the file: the caller sets it.
 func ParseRules(text []byte) (*Rules, error) {
 	file := policyFile{Version: 1, Rules: &Rules{}}
 	if err := json.Unmarshal(text, &file, json.RejectUnknownMembers(true)); err != nil {
 		return nil, syntaxError(file.Rules, err)
+	}
+	if at, what := unset(text); what != "" {
+		return nil, placed(file.Rules, at, errors.New(what))
+	}
+	if file.Rules.Rules == nil {
+		return nil, &PolicyError{Field: "rules", Err: errors.New("it is missing; [] leaves everything to the default")}
 	}
 	if file.Version != 1 {
 		return nil, &PolicyError{Field: "version", Err: fmt.Errorf("%d is none that this program knows; it knows 1", file.Version)}
@@ -68,14 +77,42 @@ func ParseRules(text []byte) (*Rules, error) {
 	return file.Rules, nil
 }
 
+// unset finds what is there and says nothing, which would decode as what is left out: a
+// null, an effect without a letter.
+func unset(text []byte) (at jsontext.Pointer, what string) {
+	for d := jsontext.NewDecoder(bytes.NewReader(text)); ; {
+		token, err := d.ReadToken()
+		if err != nil {
+			return "", "" // the end: it has been decoded
+		}
+		switch at = d.StackPointer(); {
+		case token.Kind() == 'n':
+			return at, "it is null"
+		case (at == "/default" || at == "/sensitive") && token.Kind() == '"' && token.String() == "":
+			return at, badEffect("").Error()
+		}
+	}
+}
+
 // syntaxError names the place that the JSON library found.
 func syntaxError(r *Rules, err error) error {
-	out := &PolicyError{Err: err}
 	semantic, ok := errors.AsType[*json.SemanticError](err)
 	if !ok {
-		return out
+		return &PolicyError{Err: err}
 	}
-	out.Field = strings.TrimPrefix(string(semantic.JSONPointer), "/")
+	out := placed(r, semantic.JSONPointer, err)
+	switch {
+	case errors.Is(err, json.ErrUnknownName):
+		out.Err = errors.New("there is no such field")
+	case strings.HasPrefix(out.Field, "commands"):
+		out.Err = fmt.Errorf(`a command is a list of words, as ["go", "test", "**"]: %w`, err)
+	}
+	return out
+}
+
+// placed is err with the rule and the field that it is about.
+func placed(r *Rules, at jsontext.Pointer, err error) *PolicyError {
+	out := &PolicyError{Field: strings.TrimPrefix(string(at), "/"), Err: err}
 	if rest, ok := strings.CutPrefix(out.Field, "rules/"); ok {
 		number, field, _ := strings.Cut(rest, "/")
 		if i, err := strconv.Atoi(number); err == nil {
@@ -84,12 +121,6 @@ func syntaxError(r *Rules, err error) error {
 				out.Rule = r.Rules[i].where(i)
 			}
 		}
-	}
-	switch {
-	case errors.Is(err, json.ErrUnknownName):
-		out.Err = errors.New("there is no such field")
-	case strings.HasPrefix(out.Field, "commands"):
-		out.Err = fmt.Errorf(`a command is a list of words, as ["go", "test", "**"]: %w`, err)
 	}
 	return out
 }

@@ -73,6 +73,12 @@ func TestPolicyDigest(t *testing.T) {
 	}
 }
 
+func jsonOf(v any) string {
+	text, _ := json.Marshal(v)
+	return string(text)
+}
+
+// The schema and ParseRules take the same files.
 func TestPolicySchema(t *testing.T) {
 	var s jsonschema.Schema
 	if err := json.Unmarshal(permission.PolicySchema(), &s); err != nil {
@@ -81,6 +87,19 @@ func TestPolicySchema(t *testing.T) {
 	schema, err := s.Resolve(nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	check := func(text string, want bool) {
+		t.Helper()
+		var v any
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(v); (err == nil) != want {
+			t.Errorf("%s: the schema says %v", text, err)
+		}
+		if _, err := permission.ParseRules([]byte(text)); (err == nil) != want {
+			t.Errorf("%s: ParseRules says %v", text, err)
+		}
 	}
 	for text, want := range map[string]bool{
 		workspace: true,
@@ -92,17 +111,34 @@ func TestPolicySchema(t *testing.T) {
 		`{"rules":[{"effect":"allow","commands":["go test"]}]}`:         false,
 		`{"rules":[{"effect":"allow","kinds":["write"],"shell":true}]}`: false,
 		`{"version":2,"rules":[]}`:                                      false,
+		`{}`:                                                            false,
+		`{"default":"allow"}`:                                           false,
+		`{"rules":[]}`:                                                  true,
+		`{"rules":[null]}`:                                              false,
+		`null`:                                                          false,
+		`[]`:                                                            false,
+		`{"default":"","rules":[]}`:                                     false,
+		`{"sensitive":"","rules":[]}`:                                   false,
+		`{"rules":[{"effect":"","shell":true}]}`:                        false,
+		`{"rules":[{"effect":"allow","shell":false}]}`:                  false,
+		`{"rules":[{"effect":"allow","paths":[""]}]}`:                   false,
+		`{"rules":[{"effect":"deny","hosts":["*evil.com"]}]}`:           false,
+		`{"rules":[{"effect":"deny","hosts":["evil2.com."]}]}`:          false,
+		`{"rules":[{"effect":"deny","hosts":["*."]}]}`:                  false,
+		`{"rules":[{"effect":"deny","hosts":["*","*.a-b.example","bücher.example","localhost","10.0.0.1"]}]}`: true,
 	} {
-		var v any
-		if err := json.Unmarshal([]byte(text), &v); err != nil {
-			t.Fatal(err)
-		}
-		if err := schema.Validate(v); (err == nil) != want {
-			t.Errorf("%s: the schema says %v", text, err)
-		}
-		if _, err := permission.ParseRules([]byte(text)); (err == nil) != want {
-			t.Errorf("%s: ParseRules says %v", text, err)
-		}
+		check(text, want)
+	}
+	// Null is no way to leave a field out.
+	for name := range s.Properties {
+		policy := map[string]any{"rules": []any{}}
+		policy[name] = nil
+		check(jsonOf(policy), false)
+	}
+	for name := range s.Defs["rule"].Properties {
+		rule := map[string]any{"effect": "allow", "tools": []string{"x"}}
+		rule[name] = nil
+		check(jsonOf(map[string]any{"rules": []any{rule}}), false)
 	}
 
 	fields := func(t reflect.Type, more ...string) []string {

@@ -124,7 +124,17 @@ func TestParseRulesErrors(t *testing.T) {
 		{"nothing", ``, "", ""},
 		{"more after it", `{"rules":[]} {}`, "", ""},
 		{"a list", `[]`, "", ""},
-		{"null", `null`, "", "version"},
+		{"null", `null`, "", ""},
+		{"an empty object", `{}`, "", "rules"},
+		{"no rules", `{"default":"allow"}`, "", "rules"},
+		{"rules that are null", `{"default":"allow","rules":null}`, "", "rules"},
+		{"a rule that is null", `{"rules":[null]}`, "rule 1", ""},
+		{"a default without a letter", `{"default":"","rules":[]}`, "", "default"},
+		{"a default that is null", `{"default":null,"rules":[]}`, "", "default"},
+		{"a sensitive without a letter", `{"sensitive":"","rules":[]}`, "", "sensitive"},
+		{"a sensitive that is null", `{"rules":[],"sensitive":null}`, "", "sensitive"},
+		{"a condition that is null", `{"rules":[{"name":"x","effect":"allow","shell":true,"paths":null}]}`, "rule 1 (x)", "paths"},
+		{"an element that is null", `{"rules":[{"effect":"allow","commands":[["go",null]]}]}`, "rule 1", "commands/0/1"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

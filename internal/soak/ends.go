@@ -51,6 +51,9 @@ var closers = []part{
 	{"answers session/close", 2, func(s *scene) { s.in(&s.closing, func() { s.do("answer {}") }) }},
 	{"a status at session/close", 1, func(s *scene) {
 		code := s.number(0, 255)
+		if s.late {
+			s.in(&s.closing, func() { s.do(afterLateText) })
+		}
 		s.in(&s.closing, func() { s.do("exit %d", code) })
 		s.main.Exit, s.main.Rung = fmt.Sprintf("status %d", code), "close"
 	}},

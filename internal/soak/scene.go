@@ -50,6 +50,8 @@ type scene struct {
 	// Of what it started: how many, is any in its group, has any its stdout?
 	helpers                 int
 	groupHelper, stdoutHeld bool
+	// late: the agent says something after its turn.
+	late bool
 }
 
 // caller is what the run's caller does.

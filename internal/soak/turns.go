@@ -111,7 +111,8 @@ var turns = []part{
 			s.seen()
 		}
 		s.do("write late")
-		s.in(&s.eof, func() { s.do("wait file late") })
+		s.in(&s.eof, func() { s.do(afterLateText) })
+		s.late = true
 	}},
 	{"repeated answers", 2, func(s *scene) {
 		s.some()
@@ -155,6 +156,10 @@ func (s *scene) stop(reason string) {
 	s.do("stop %s", reason)
 	s.main.Stop, s.main.Reason = stops[reason], reason
 }
+
+// afterLateText comes before an agent goes: what it says after its turn is said beside
+// what it then hears.
+const afterLateText = "wait file late"
 
 // mayNotClose is for an agent whose answer to session/close cannot be heard.
 func (s *scene) mayNotClose() { s.session = false }

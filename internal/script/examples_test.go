@@ -132,11 +132,6 @@ var exampleDialogues = []struct{ example, dialogue string }{
 		<< "sessionId":"someone-else"
 		< text ours again
 		< stop 2 end_turn`},
-	{"l02-strays", `
-		hello
-		> prompt 2 hi
-		< text an answer
-		< stop 2 end_turn`},
 	{"l09-usage-text", `ended 2`},
 	{"l11-no-response", `
 		hello

@@ -409,3 +409,11 @@ func TestMainArguments(t *testing.T) {
 		}
 	}
 }
+
+// The strays of L2 outlive their agent: the test ends them.
+func TestStrays(t *testing.T) {
+	p := ownProcess(t, example(t, "l02-strays"))
+	p.converse("hello\n> prompt 2 hi\n< text an answer\n< stop 2 end_turn")
+	p.child("helper.pid")
+	p.child("late.pid")
+}

@@ -185,9 +185,6 @@ func (a *Agent) terminalSpec(s *Session, r acp.CreateTerminalRequest) (proc.Spec
 		}
 		spec.Env = append(spec.Env, v.Name+"="+v.Value)
 	}
-	// A run within the agent's: the end of either ends the command, and the command's end
-	// nothing of the agent. What the agent says of this does not count.
-	spec.Env = append(spec.Env, proc.InRun(a.spec.Env, a.spec.RunID)[len(a.spec.Env):]...)
 	if len(r.Args) == 0 {
 		// Some agents send a whole line as the command. What it is taken for is what the
 		// policy decides on: a shell reads it exactly if that was told of one.
@@ -201,6 +198,9 @@ func (a *Agent) terminalSpec(s *Session, r acp.CreateTerminalRequest) (proc.Spec
 			spec.Path, spec.Args = shell(r.Command)
 		}
 	}
+	// A run within the agent's: the end of either ends the command, and the command's end
+	// nothing of the agent. What the agent says of this does not count.
+	spec.Env = append(spec.Env, proc.InRun(a.spec.Env, a.spec.RunID)[len(a.spec.Env):]...)
 	spec.Path = programIn(spec.Dir, spec.Path)
 	return spec, nil
 }

@@ -3,7 +3,8 @@ package client
 import (
 	"strings"
 	"sync"
-	"unicode/utf8"
+
+	"github.com/errand-acp/errand/internal/proc"
 )
 
 // screen keeps the end of what a command writes, in bytes. The zero value keeps nothing.
@@ -37,11 +38,11 @@ func (s *screen) text() (text string, truncated bool) {
 	kept := s.kept[len(s.kept)-min(len(s.kept), s.limit):]
 	truncated = s.total > len(kept)
 	if truncated {
-		kept = wholeStart(kept)
+		kept = proc.WholeStart(kept)
 	}
 	text = strings.ToValidUTF8(string(kept), "\uFFFD")
 	if over := len(text) - s.limit; over > 0 {
-		return string(wholeStart([]byte(text)[over:])), true
+		return string(proc.WholeStart([]byte(text)[over:])), true
 	}
 	return text, truncated
 }
@@ -50,12 +51,4 @@ func (s *screen) count() (total int, truncated bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.total, s.total > s.limit
-}
-
-// wholeStart drops the rest of a character at the start of b.
-func wholeStart(b []byte) []byte {
-	for i := 1; i < utf8.UTFMax && len(b) > 0 && !utf8.RuneStart(b[0]); i++ {
-		b = b[1:]
-	}
-	return b
 }

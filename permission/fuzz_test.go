@@ -20,7 +20,7 @@ func FuzzFacts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		req, ok := fuzzed(text)
 		if !ok {
-			t.Skip()
+			t.Skip("no tool call")
 		}
 		first, second := req.Facts(), req.Facts()
 		if diff := cmp.Diff(first, second, cmpopts.IgnoreUnexported(permission.Facts{})); diff != "" {
@@ -48,7 +48,7 @@ func FuzzRules(f *testing.F) {
 	f.Fuzz(func(t *testing.T, policy, text string) {
 		req, ok := fuzzed(text)
 		if !ok {
-			t.Skip()
+			t.Skip("no tool call")
 		}
 		work := rules(t, `{"rules":[{"effect":"allow","paths":["./**"]}]}`)
 		if work.Explain(req).Effect == permission.EffectAllow {

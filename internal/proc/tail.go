@@ -53,7 +53,7 @@ func (t *tail) line() []byte {
 		return append(head[:len(head):len(head)], end...)
 	}
 	cut := t.end.lost + len(head) + len(end)
-	head, end = wholeEnd(head), wholeStart(end)
+	head, end = wholeEnd(head), WholeStart(end)
 	cut -= len(head) + len(end)
 	return fmt.Appendf(nil, "%s[… %d bytes …]%s", head, cut, end)
 }
@@ -66,12 +66,12 @@ func (t *tail) text() (text string, truncated bool) {
 	truncated = t.cut || t.lines.lost > 0 || t.end.lost > 0
 	all := append(t.lines.bytes(), t.line()...)
 	if truncated {
-		all = wholeStart(all)
+		all = WholeStart(all)
 	}
 	// Only now is the size known: a byte that is no character grows threefold.
 	text = strings.ToValidUTF8(string(all), "\uFFFD")
 	if over := len(text) - t.lines.size; over > 0 {
-		text, truncated = string(wholeStart([]byte(text[over:]))), true
+		text, truncated = string(WholeStart([]byte(text[over:]))), true
 	}
 	return text, truncated
 }
@@ -102,8 +102,8 @@ func (r *ring) bytes() []byte {
 	return append(append([]byte(nil), r.buf[r.next:]...), r.buf[:r.next]...)
 }
 
-// wholeStart drops the rest of a character at the start of b.
-func wholeStart(b []byte) []byte {
+// WholeStart drops the rest of a character at the start of b.
+func WholeStart(b []byte) []byte {
 	for i := 1; i < utf8.UTFMax && len(b) > 0 && !utf8.RuneStart(b[0]); i++ {
 		b = b[1:]
 	}

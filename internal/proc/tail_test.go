@@ -80,7 +80,7 @@ func FuzzTail(f *testing.F) {
 		if !cutA && a != strings.ToValidUTF8(text, "\uFFFD") && utf8.ValidString(text) {
 			t.Errorf("%q became %q, and nothing is said to be missing", text, a)
 		}
-		end := wholeStart([]byte(text[max(0, len(text)-max(int(size)/8, 1)):]))
+		end := WholeStart([]byte(text[max(0, len(text)-max(int(size)/8, 1)):]))
 		if utf8.ValidString(text) && !strings.HasSuffix(a, string(end)) {
 			t.Errorf("%q became %q, which does not end with %q", text, a, end)
 		}

@@ -4,34 +4,88 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"hash"
+	"maps"
+	"slices"
 
 	"github.com/coder/acp-go-sdk"
 )
 
 func (f *Facts) digest(r Request, input any) string {
-	programs := make([]string, len(f.Commands))
-	for i, c := range f.Commands {
-		programs[i] = c.Program
+	parts := []any{f.Method, r.SessionID, r.Dir, r.ToolCall.Kind, input, r.ToolCall.Locations, len(r.ToolCall.Content)}
+	for _, c := range r.ToolCall.Content {
+		if d := c.Diff; d != nil {
+			parts = append(parts, "diff", d.Path, d.OldText, d.NewText, d.Meta)
+			continue
+		}
+		text, err := json.Marshal(c)
+		if err != nil {
+			text = nil // of an unknown type: nothing of it is known
+		}
+		parts = append(parts, string(text))
 	}
-	if _, ok := plain(r.ToolCall.RawInput); !ok {
-		return ""
+	for _, c := range f.Commands {
+		parts = append(parts, c.Program)
 	}
-	content := make([]json.RawMessage, len(r.ToolCall.Content))
-	for i, c := range r.ToolCall.Content {
-		content[i], _ = json.Marshal(c) // null for one of an unknown type: nothing of it is known
-	}
-	return digestOf(f.Method, r.SessionID, r.Dir, r.ToolCall.Kind, input, r.ToolCall.Locations, content, r.ToolCall.Meta, programs)
+	return digestOf(append(parts, r.ToolCall.Meta)...)
 }
 
-// digestOf is the SHA-256, in hex, of the parts as one JSON array: no part can be read
-// as belonging to its neighbour. It is empty where they are no JSON.
+// digestOf is the SHA-256, in hex, of the parts. It is empty where they are no JSON.
 func digestOf(parts ...any) string {
-	text, err := json.Marshal(parts)
-	if err != nil {
+	s := sum{Hash: sha256.New()}
+	s.add(parts)
+	if s.bad {
 		return ""
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return hex.EncodeToString(s.Sum(nil))
+}
+
+// sum takes values, each with its type and length before it: none can be read as a part
+// of its neighbour. Texts are not copied, they may be whole files.
+type sum struct {
+	hash.Hash
+	bad bool // there was something that is no JSON
+}
+
+func (s *sum) add(v any) {
+	switch v := v.(type) {
+	case string:
+		s.text('s', v)
+	case *string:
+		if v == nil {
+			s.add(nil)
+		} else {
+			s.text('s', *v)
+		}
+	case []any:
+		s.head('l', len(v))
+		for _, e := range v {
+			s.add(e)
+		}
+	case map[string]any:
+		s.head('m', len(v))
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			s.text('k', k)
+			s.add(v[k])
+		}
+	default:
+		text, err := json.Marshal(v)
+		s.bad = s.bad || err != nil
+		s.text('j', string(text))
+	}
+}
+
+func (s *sum) head(kind byte, n int) { fmt.Fprintf(s, "%c%d:", kind, n) }
+
+func (s *sum) text(kind byte, t string) {
+	s.head(kind, len(t))
+	var piece [4096]byte
+	for len(t) > 0 {
+		n := copy(piece[:], t)
+		s.Write(piece[:n])
+		t = t[n:]
+	}
 }
 
 // acts returns a digest for each thing that a call does and that we could be asked to

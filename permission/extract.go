@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/coder/acp-go-sdk"
 )
@@ -18,13 +19,39 @@ const (
 )
 
 // plain returns v as encoding/json decodes it, whatever Go types it is made of; false
-// where it is not JSON.
+// where it is not JSON. It may share v's texts: they can be whole files.
 func plain(v any) (any, bool) {
+	if asDecoded(v, 0) {
+		return v, true
+	}
 	text, err := json.Marshal(v)
 	if err != nil {
 		return nil, false
 	}
 	return decodeJSON(text)
+}
+
+// asDecoded reports whether v is already as plain returns it.
+func asDecoded(v any, depth int) bool {
+	if depth > maxDepth {
+		return false
+	}
+	switch v := v.(type) {
+	case nil, bool:
+		return true
+	case string:
+		return utf8.ValidString(v)
+	case []any:
+		return v != nil && !slices.ContainsFunc(v, func(e any) bool { return !asDecoded(e, depth+1) })
+	case map[string]any:
+		for k, e := range v {
+			if !utf8.ValidString(k) || !asDecoded(e, depth+1) {
+				return false
+			}
+		}
+		return v != nil
+	}
+	return false
 }
 
 func decodeJSON(text []byte) (any, bool) {

@@ -170,7 +170,9 @@ func (r Request) drawFacts() Facts {
 		f.kind(acp.ToolKindOther)
 	}
 	f.Risks = f.risks()
-	f.Digest = f.digest(r, input)
+	if ok {
+		f.Digest = f.digest(r, input)
+	}
 	return f
 }
 

@@ -1,6 +1,8 @@
 package permission_test
 
 import (
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/coder/acp-go-sdk"
@@ -120,5 +122,26 @@ func TestFactsInTheRecord(t *testing.T) {
 	clean := rec.Facts.Map(func(s string) string { return "<" + s + ">" })
 	if clean.Paths[0].Told != "<a>" || rec.Facts.Paths[0].Told != "a" || clean.Digest != rec.Facts.Digest {
 		t.Errorf("mapped to %+v from %+v", clean, rec.Facts)
+	}
+}
+
+// A write of a large file is looked at in passing: what it costs must not be a multiple
+// of the file.
+func TestDigestOfLargeText(t *testing.T) {
+	const size = 8 << 20
+	old, text := strings.Repeat("o", size), strings.Repeat("n", size)
+	req := permission.Request{SessionID: "s", Dir: t.TempDir(), ToolCall: acp.ToolCallUpdate{
+		ToolCallId: "c", Content: []acp.ToolCallContent{acp.ToolDiffContent("f", text, old)},
+		RawInput: map[string]any{"path": "f", "content": text},
+	}}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f := req.Facts()
+	runtime.ReadMemStats(&after)
+	if len(f.Digest) != 64 || len(f.Diffs) != 1 {
+		t.Fatalf("digest %q, %d diffs", f.Digest, len(f.Diffs))
+	}
+	if got := after.TotalAlloc - before.TotalAlloc; got > size {
+		t.Errorf("the facts of a text of %d bytes allocated %d", size, got)
 	}
 }

@@ -30,8 +30,9 @@ func glob(pattern, s string) bool {
 func wild(word string) bool { return strings.ContainsAny(word, "*?") }
 
 // sequence matches elements one by one, with ** for any number of them. same compares
-// a pattern's element with the i-th of n; any says whether ** may stand for the i-th.
-func sequence(pattern []string, n int, same func(element string, i int) bool, any func(i int) bool) bool {
+// a pattern's element with the i-th of n; any says whether ** may stand for the i-th, or
+// flagGap, which only argvTouched puts into a pattern.
+func sequence(pattern []string, n int, same, any func(element string, i int) bool) bool {
 	// ends[i] is whether the pattern so far matches the first i elements.
 	ends := make([]bool, n+1)
 	ends[0] = true
@@ -39,8 +40,8 @@ func sequence(pattern []string, n int, same func(element string, i int) bool, an
 		next := make([]bool, n+1)
 		for i := range next {
 			switch {
-			case element == "**":
-				next[i] = ends[i] || i > 0 && next[i-1] && any(i-1)
+			case element == "**" || element == flagGap:
+				next[i] = ends[i] || i > 0 && next[i-1] && any(element, i-1)
 			case i > 0:
 				next[i] = ends[i-1] && same(element, i-1)
 			}
@@ -50,7 +51,7 @@ func sequence(pattern []string, n int, same func(element string, i int) bool, an
 	return ends[n]
 }
 
-func always(int) bool { return true }
+func always(string, int) bool { return true }
 
 func split(path string) []string {
 	return strings.FieldsFunc(filepath.ToSlash(path), func(r rune) bool { return r == '/' })

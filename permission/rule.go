@@ -46,7 +46,8 @@ type Rule struct {
 	// one, nor for one that may be a path outside the session's directory, or outside Paths
 	// where the rule has some; and variables that the call sets are words before the
 	// program: ["CI=*", "go", "test"]. In a rule that denies or asks, they are what the
-	// command begins with: ["rm"] is every call of rm.
+	// command begins with: ["rm"] is every call of rm. Flags stand anywhere in it and between the words,
+	// each with a value or none: git -C x push is ["git", "push"], rm x -fr is ["rm", "-rf"].
 	Commands [][]string `json:"commands,omitempty"`
 	// Shell means any command at all: shell lines, interpreters, launchers, and commands
 	// that the call does not tell. In a rule that denies or asks it means those and
@@ -166,7 +167,7 @@ func (f *Facts) argvCovered(r *Rule, pattern []string, c Command, named bool) bo
 			return glob(e, argv[i]) && !runsOthers(c.Argv) && !strings.Contains(argv[i], "..")
 		}
 		return glob(e, argv[i]) && free(i)
-	}, free)
+	}, func(_ string, i int) bool { return free(i) })
 }
 
 func (f *Facts) hostsCovered(r *Rule) bool {
@@ -223,22 +224,6 @@ func (f *Facts) commandTouched(r *Rule) bool {
 		}
 		return slices.ContainsFunc(r.Commands, c.mayRun)
 	})
-}
-
-// argvTouched matches a program by its name, wherever it lies.
-func argvTouched(pattern, argv []string) bool {
-	same := func(e string, i int) bool {
-		if i == 0 && !strings.ContainsAny(e, `/\`) {
-			name := programName(argv[0])
-			if !wild(e) {
-				e = programName(e) // rm.exe is rm
-			}
-			e, told := strings.ToLower(e), strings.ToLower(filepath.Base(argv[0]))
-			return glob(e, name) || glob(e, withoutVersion(name)) || glob(e, told)
-		}
-		return glob(e, argv[i])
-	}
-	return sequence(pattern, len(argv), same, always)
 }
 
 func anyGlob(patterns []string, s string) bool {

@@ -85,30 +85,6 @@ func plainRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./:,@+", r)
 }
 
-// mayRun reports whether the command may run what the pattern means, for rules that
-// refuse: one that begins so. In a shell line, and behind an interpreter or a launcher, a program may begin
-// at every word and end before the last.
-func (c Command) mayRun(pattern []string) bool {
-	open := append(slices.Clone(pattern), "**")
-	if !c.Shell && argvTouched(open, c.Argv) {
-		return true
-	}
-	if !c.Shell && !runsOthers(c.Argv) {
-		return false
-	}
-	text := c.text()
-	// r'm' and r\m are rm.
-	bare := strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(text)
-	for _, run := range [][]string{c.Argv, looseWords(text), looseWords(bare)} {
-		for i := range run {
-			if argvTouched(open, run[i:]) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // looseWords are the words of a text, whatever a shell would make of it.
 func looseWords(text string) []string {
 	return fields(text, " \t\r\n|&;()<>{}`$\"'!")

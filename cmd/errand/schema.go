@@ -22,6 +22,7 @@ import (
 // schemas are the documents that have a JSON Schema, by name.
 var schemas = map[string]func() ([]byte, error){
 	"result":  func() ([]byte, error) { return schemaText(schemaOf[subagent.Result]("The result of a run")) },
+	"audit":   func() ([]byte, error) { return schemaText(auditSchema()) },
 	"event":   func() ([]byte, error) { return schemaText(eventSchema()) },
 	"request": func() ([]byte, error) { return schemaText(schemaOf[subagent.Request]("A task for an agent")) },
 	"policy":  func() ([]byte, error) { return permission.PolicySchema(), nil },
@@ -33,10 +34,10 @@ func newSchema(con *console) *cobra.Command {
 	names := schemaNames()
 	return &cobra.Command{
 		Use:   "schema [NAME]",
-		Short: "Print the JSON Schema of a result, an event, a policy or a request",
+		Short: "Print the JSON Schema of a result, an event, an audit line, a policy or a request",
 		Long: `Schema prints a JSON Schema (draft 2020-12), or without a NAME the names there are:
   ` + strings.Join(names, "\n  ") + `
-Result is what --json prints and event a line of --events; policy is the file of
+Result is what --json prints, event a line of --events and audit one of --audit; policy is the file of
 --policy; request is the library's, subagent.Request, which errand neither reads nor
 prints. Fields may be added to these documents and none is renamed or removed. What is
 printed may have more fields than its schema names, a policy may not: a rule must not
@@ -74,7 +75,7 @@ func schemaText(s *jsonschema.Schema, err error) ([]byte, error) {
 
 // nullable names the lists and maps that are null where they do not apply; all
 // others are there, if empty. A pointer says so by its type.
-var nullable = []string{"meta", "plan", "files", "commands", "attempts"}
+var nullable = []string{"meta", "plan", "files", "commands", "attempts", "diffs"}
 
 func schemaOf[T any](title string) (*jsonschema.Schema, error) {
 	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
@@ -87,6 +88,7 @@ func schemaOf[T any](title string) (*jsonschema.Schema, error) {
 		reflect.TypeFor[client.Rung]():          enum(rungs),
 		reflect.TypeFor[permission.Outcome]():   enum(decisions),
 		reflect.TypeFor[subagent.EventType]():   enum(eventTypes),
+		reflect.TypeFor[subagent.AuditType]():   enum(auditTypes),
 		reflect.TypeFor[func(subagent.Event)](): {},
 	}})
 	if err != nil {
@@ -124,7 +126,6 @@ func eventSchema() (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Each type has a field of its own.
 	for _, e := range []struct {
 		kind  subagent.EventType
 		field string
@@ -132,13 +133,29 @@ func eventSchema() (*jsonschema.Schema, error) {
 		{subagent.EventStart, "start"}, {subagent.EventUpdate, "update"}, {subagent.EventPermission, "permission"},
 		{subagent.EventWarning, "warning"}, {subagent.EventEnd, "result"},
 	} {
-		kind := any(e.kind)
-		s.AllOf = append(s.AllOf, &jsonschema.Schema{
-			If:   &jsonschema.Schema{Properties: map[string]*jsonschema.Schema{"type": {Const: &kind}}},
-			Then: &jsonschema.Schema{Required: []string{e.field}},
-		})
+		hasField(s, e.kind, e.field)
 	}
 	return s, nil
+}
+
+func auditSchema() (*jsonschema.Schema, error) {
+	s, err := schemaOf[subagent.AuditRecord]("A line of errand run --audit")
+	if err != nil {
+		return nil, err
+	}
+	for _, kind := range auditTypes {
+		hasField(s, kind, string(kind))
+	}
+	return s, nil
+}
+
+// hasField says that a record of that type has a field of its own.
+func hasField[T ~string](s *jsonschema.Schema, kind T, field string) {
+	value := any(kind)
+	s.AllOf = append(s.AllOf, &jsonschema.Schema{
+		If:   &jsonschema.Schema{Properties: map[string]*jsonschema.Schema{"type": {Const: &value}}},
+		Then: &jsonschema.Schema{Required: []string{field}},
+	})
 }
 
 func enum[T ~string](values []T) *jsonschema.Schema {
@@ -168,6 +185,10 @@ var (
 		client.RungExit, client.RungCancel, client.RungClose, client.RungEOF, client.RungTerm, client.RungKill, client.RungNone,
 	}
 	decisions  = []permission.Outcome{permission.Allowed, permission.Denied, permission.Cancelled}
+	auditTypes = []subagent.AuditType{
+		subagent.AuditTypeStart, subagent.AuditTypePermission, subagent.AuditTypeToolCall, subagent.AuditTypeFile,
+		subagent.AuditTypeCommand, subagent.AuditTypeEnd,
+	}
 	eventTypes = []subagent.EventType{
 		subagent.EventStart, subagent.EventUpdate, subagent.EventPermission, subagent.EventWarning, subagent.EventEnd,
 	}

@@ -182,8 +182,33 @@ on session/prompt
 	}
 }
 
+// Every sort of line that --audit writes matches its schema.
+func TestSchemaOfAudits(t *testing.T) {
+	_, resolved := schema(t, "audit")
+	p := newProgram(t)
+	p.run(append([]string{"run", "--json", "--audit", "audit.jsonl", "--permission", "allow", "--fs", "write", "--terminal", "hi"}, scripted(t, asking(`
+  tool t1 "Look" kind=read status=completed
+  request fs/write_text_file {"sessionId": "$session", "path": "$cwd/out", "content": "text"}
+  request terminal/create {"sessionId": "$session", "command": "true"}
+`))...)...)
+	p.run("run", "--json", "--audit", "audit.jsonl", "hi", "--", filepath.Join(p.Dir, "no-such-agent"))
+	seen := map[string]bool{}
+	for line := range strings.Lines(readFile(t, filepath.Join(p.Dir, "audit.jsonl"))) {
+		v := validate(t, resolved, line)
+		kind := v["type"].(string)
+		seen[kind] = true
+		delete(v, kind)
+		if resolved.Validate(v) == nil {
+			t.Errorf("accepted without what it tells: %v", v)
+		}
+	}
+	if len(seen) != len(auditTypes) {
+		t.Errorf("only %v came", seen)
+	}
+}
+
 func TestSchemaNames(t *testing.T) {
-	if got := newProgram(t).run("schema"); got.stdout != "event\npolicy\nrequest\nresult\n" || got.status != statusOK {
+	if got := newProgram(t).run("schema"); got.stdout != "audit\nevent\npolicy\nrequest\nresult\n" || got.status != statusOK {
 		t.Errorf("status %d, stdout %q", got.status, got.stdout)
 	}
 }
@@ -238,6 +263,7 @@ func TestSchemaHasAllWords(t *testing.T) {
 		{"../../stopreason", "Outcome", words(stops)},
 		{"../../permission", "Outcome", words(decisions)},
 		{"../../subagent", "EventType", words(eventTypes)},
+		{"../../subagent", "AuditType", words(auditTypes)},
 	} {
 		want := slices.Sorted(slices.Values(tt.want))
 		if diff := cmp.Diff(want, constants(t, tt.dir, tt.typ)); diff != "" {

@@ -11,9 +11,34 @@ func Delegate(ctx context.Context, p Provider, req Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r, ok := run.(interface{ discardUpdates() }); ok {
+	return finish(run, nil), nil
+}
+
+// finish waits for a run's outcome and closes it. Its context is the run's life: it ends
+// this wait too. settled, if set, is told of the outcome.
+func finish(run Run, settled func(*Result)) *Result {
+	if r, ok := runAs[interface{ discardUpdates() }](run); ok {
 		r.discardUpdates() // nobody can come for them: do not keep any
 	}
-	<-run.Done() // ctx is the run's life: it ends this wait too
-	return run.Close(), nil
+	<-run.Done()
+	if settled != nil {
+		if res, err := run.Wait(context.Background()); err == nil {
+			settled(res)
+		}
+	}
+	return run.Close()
+}
+
+// runAs returns r, or the run within it that is one, as a T.
+func runAs[T any](r Run) (as T, ok bool) {
+	for {
+		if as, ok = r.(T); ok {
+			return as, true
+		}
+		outer, wraps := r.(interface{ unwrap() Run })
+		if !wraps {
+			return as, false
+		}
+		r = outer.unwrap()
+	}
 }

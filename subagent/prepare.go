@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/permission"
+	"github.com/errand-acp/errand/stopreason"
 )
 
 // prepare refuses what can be refused before anything is started, and returns the
@@ -19,6 +21,9 @@ func prepare(ctx context.Context, p Provider, req *Request, override string) (di
 	}
 	if err := req.validatePrompt(); err != nil {
 		return "", named(p, err)
+	}
+	if req.MaxDepth != nil && *req.MaxDepth < 0 {
+		return "", named(p, configError("MaxDepth is negative: %d", *req.MaxDepth))
 	}
 	if dir, err = req.directory(override); err != nil {
 		return "", named(p, err)
@@ -62,19 +67,48 @@ func asError(err error) *Error {
 	return &Error{Kind: client.KindTransport, Step: client.StepPrompt, Message: err.Error(), Err: err}
 }
 
-// newResult returns a result of r with everything set that is the same in all of
-// them, and no list of it nil.
+// newResult returns a result of r with everything set that is the same in all of them.
 func (r *run) newResult(dir string) Result {
-	labels := maps.Clone(r.req.Labels)
+	res := newResult(r.provider, &r.req)
+	res.RunID, res.StartedAt, res.Dir = r.id, r.started, dir
+	return res
+}
+
+// newResult returns a result of a request to a provider, with no list of it nil.
+func newResult(provider string, req *Request) Result {
+	labels := maps.Clone(req.Labels)
 	if labels == nil {
 		labels = map[string]string{}
 	}
 	return Result{
 		SchemaVersion: SchemaVersion,
-		RunID:         r.id, Provider: r.provider, Dir: dir, StartedAt: r.started, Labels: labels,
+		Provider:      provider, StartedAt: time.Now(), Labels: labels,
 		Client:   client.Self(),
 		Agent:    Agent{Command: []string{}},
 		Messages: []Message{}, ToolCalls: []ToolCall{}, Permissions: []permission.Record{},
 		Noise: Noise{First: []string{}}, WithheldEnv: []string{}, Warnings: []string{},
 	}
+}
+
+// notStarted returns the result of a run that did not start, for those who get nothing
+// but a result.
+func notStarted(provider string, req *Request, err error) *Result {
+	e := asError(err)
+	if e.Partial != nil {
+		return e.Partial
+	}
+	res := newResult(provider, req)
+	res.Dir, _ = req.directory("") // empty where there is none: that may be what is wrong
+	res.Empty = true
+	res.Stop = stopreason.Error
+	switch e.Kind {
+	case client.KindCancelled:
+		res.Stop = stopreason.Aborted
+		res.Warnings = append(res.Warnings, e.Message)
+		return &res
+	case client.KindTimeout:
+		res.Stop = stopreason.Aborted
+	}
+	res.Error = e
+	return &res
 }

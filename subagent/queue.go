@@ -1,0 +1,110 @@
+package subagent
+
+import (
+	"container/list"
+	"context"
+	"sync"
+)
+
+// pool is slots of one sort: those of a provider, say. Guarded by the queue's mu.
+type pool struct{ size, used int }
+
+func (p *pool) full() bool { return p.used >= p.size }
+
+// queue hands out slots, to each run one of every pool that it needs, all at once: who
+// waits for one of them holds none of the others. First come, first served among those
+// that need the same; who has to wait for its provider is passed by the others.
+//
+// It holds that nobody waits who could be served.
+type queue struct {
+	mu      sync.Mutex // guards what is below, and the pools and places; held for moments only
+	waiting list.List  // of *place
+}
+
+// place is that of one run: in the queue, then in the pools, then nowhere.
+type place struct {
+	queue *queue
+	pools []*pool
+	waits *list.Element // in queue.waiting; nil where it does not wait
+	ready chan struct{} // closed when it has its slots
+	left  bool
+}
+
+// join takes the next place in the queue, for a slot of each of pools. Whoever has a place
+// leaves it.
+func (q *queue) join(pools ...*pool) *place {
+	p := &place{queue: q, pools: pools, ready: make(chan struct{})}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !p.take() {
+		p.waits = q.waiting.PushBack(p)
+	}
+	return p
+}
+
+// take takes the slots, if all of them are free. queue.mu is held.
+func (p *place) take() bool {
+	for _, pool := range p.pools {
+		if pool.full() {
+			return false
+		}
+	}
+	for _, pool := range p.pools {
+		pool.used++
+	}
+	close(p.ready)
+	return true
+}
+
+// wait waits for the slots. Where ctx ends first the place is left, and the error is ctx's.
+func (p *place) wait(ctx context.Context) error {
+	select {
+	case <-p.ready:
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
+		p.leave()
+		return contextError(ctx)
+	}
+	return nil
+}
+
+// leave gives the slots back, or the place in the queue up. Only the first call does
+// anything.
+func (p *place) leave() {
+	q := p.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if p.left {
+		return
+	}
+	p.left = true
+	if p.waits != nil {
+		q.waiting.Remove(p.waits)
+		return
+	}
+	for _, pool := range p.pools {
+		pool.used--
+	}
+	q.serve(p.pools)
+}
+
+// serve hands on the slots that have come free in pools. queue.mu is held.
+func (q *queue) serve(pools []*pool) {
+	room := func() bool {
+		for _, pool := range pools {
+			if !pool.full() {
+				return true
+			}
+		}
+		return false
+	}
+	for e := q.waiting.Front(); e != nil && room(); {
+		p, next := e.Value.(*place), e.Next()
+		if p.take() {
+			q.waiting.Remove(e)
+			p.waits = nil
+		}
+		e = next
+	}
+}

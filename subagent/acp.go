@@ -56,6 +56,10 @@ type ACPOptions struct {
 	MaxOutput int
 	// MaxMessageBytes bounds one message of the agent; 0 means 64 MiB.
 	MaxMessageBytes int
+	// MaxDepth is how deep delegations may go, counted from the first in the chain; 0
+	// means DefaultMaxDepth. A process that is itself so deep is refused. What its
+	// environment says (MaxDepthVariable), or a request (Request.MaxDepth), can narrow it.
+	MaxDepth int
 	// Hints names variables that the agent is known to want one of. Where it got none of
 	// them and may have failed for that, the error says so.
 	Hints []string
@@ -100,6 +104,9 @@ func (p *acpProvider) check() (err error) {
 	}
 	if p.opts.MaxOutput < 0 {
 		return configError("MaxOutput is negative: %d", p.opts.MaxOutput)
+	}
+	if p.opts.MaxDepth < 0 {
+		return configError("MaxDepth is negative: %d", p.opts.MaxDepth)
 	}
 	if p.opts.Audit != nil && p.opts.Audit.W == nil {
 		return configError("Audit.W is nil")
@@ -176,12 +183,16 @@ func (p turnPolicy) Digest() string {
 
 func (p *acpProvider) Name() string { return p.name }
 
-func (p *acpProvider) Capabilities() []Capability { return nil }
+func (p *acpProvider) Capabilities() []Capability { return []Capability{CapabilityMaxDepth} }
 
 func (p *acpProvider) Start(ctx context.Context, req Request) (Run, error) {
 	dir, err := prepare(ctx, p, &req, p.cmd.Dir)
 	if err != nil {
 		return nil, err
+	}
+	depth, err := childDepth(p.opts.MaxDepth, req.MaxDepth)
+	if err != nil {
+		return nil, named(p, err)
 	}
 	r := newRun(ctx, p.name, req)
 	if p.opts.MaxOutput > 0 {
@@ -196,6 +207,7 @@ func (p *acpProvider) Start(ctx context.Context, req Request) (Run, error) {
 
 	cmd := p.cmd
 	cmd.Dir = dir
+	cmd.Env = slices.Concat(cmd.Env, depth.env())
 	services := newHosted(p.opts.Files != client.FilesNone, p.opts.Terminals)
 	agent, err := client.Start(r.ctx, cmd, p.clientOptions(r, services))
 	if err != nil {

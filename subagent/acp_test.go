@@ -38,6 +38,7 @@ func TestNewACPRefuses(t *testing.T) {
 		"output below nothing":  {"a", client.Command{Path: "agent"}, subagent.ACPOptions{MaxOutput: -1}, "MaxOutput"},
 		"a tail below nothing":  {"a", client.Command{Path: "agent"}, subagent.ACPOptions{StderrTail: -1}, "StderrTail"},
 		"messages of less":      {"a", client.Command{Path: "agent"}, subagent.ACPOptions{MaxMessageBytes: -1}, "MaxMessageBytes"},
+		"a depth below nothing": {"a", client.Command{Path: "agent"}, subagent.ACPOptions{MaxDepth: -1}, "MaxDepth"},
 		"an unknown sweep":      {"a", client.Command{Path: "agent"}, subagent.ACPOptions{Sweep: "everything"}, "everything"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +60,10 @@ func TestNewACPKeepsItsOwn(t *testing.T) {
 	s.provider = provider(t, cmd, nil)
 	cmd.Args[0], cmd.Env[0] = "nothing", "COLOUR=blue"
 	check.Equal(t, "output", s.run("go").Output, "red")
-	check.Equal(t, "capabilities", len(s.provider.Capabilities()), 0)
+	s.provider.Capabilities()[0] = subagent.CapabilityModel
+	if got := s.provider.Capabilities(); !slices.Equal(got, []subagent.Capability{subagent.CapabilityMaxDepth}) {
+		t.Errorf("capabilities %q", got)
+	}
 	check.Equal(t, "name", s.provider.Name(), "scripted")
 }
 

@@ -14,5 +14,9 @@ func TestMain(m *testing.M) {
 		lineAgent(os.Stdin, os.Stdout)
 		return
 	}
+	if len(os.Args) > 1 && os.Args[1] == chainAgentArg {
+		chainAgent(os.Stdin, os.Stdout)
+		return
+	}
 	leak.Main(m)
 }

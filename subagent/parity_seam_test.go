@@ -124,7 +124,6 @@ func paritySeam(t *testing.T) {
 			subagent.CapabilityModel:        func(r *subagent.Request) { r.Model = "big-1" },
 			subagent.CapabilityMode:         func(r *subagent.Request) { r.Mode = "plan" },
 			subagent.CapabilityOutputSchema: func(r *subagent.Request) { r.OutputSchema = json.RawMessage(`{"type":"object"}`) },
-			subagent.CapabilityMaxDepth:     func(r *subagent.Request) { r.MaxDepth = new(int) },
 			subagent.CapabilityToolFilter:   func(r *subagent.Request) { r.Tools = []string{} },
 		} {
 			req := s.request("answer yes")

@@ -36,8 +36,9 @@ type Request struct {
 	// OutputSchema is a JSON Schema that the answer must match
 	// (CapabilityOutputSchema).
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
-	// MaxDepth is how many levels of delegation the agent may start below itself;
-	// nil means the provider's own limit (CapabilityMaxDepth).
+	// MaxDepth is how many levels of delegation the agent may start below itself: 0 is
+	// none. nil means as many as the provider and the environment leave, which it can only
+	// narrow (CapabilityMaxDepth).
 	MaxDepth *int `json:"maxDepth,omitempty"`
 	// Tools lists the tools the agent may use; nil means all
 	// (CapabilityToolFilter).

@@ -152,7 +152,11 @@ func fullResult() subagent.Result {
 		Error: &subagent.Error{Kind: client.KindAgent, Step: client.StepPrompt, Message: "m", Code: ptr(-1), Data: json.RawMessage(`[1]`), Retryable: true},
 		Exit:  &client.Exit{Code: ptr(3), Signal: ptr("SIGTERM"), Rung: client.RungTerm}, StderrTail: "e", StderrTruncated: true,
 		Noise: subagent.Noise{Lines: 2, First: []string{"n"}}, Counts: subagent.Counts{Updates: 1, Unknown: 2, Foreign: 3, Late: 4, Dropped: 5},
-		WithheldEnv: []string{"KEY"}, Warnings: []string{"w"}, Attempts: []json.RawMessage{json.RawMessage(`{}`)}, ContinuedFrom: ptr("run-0"),
+		WithheldEnv: []string{"KEY"}, Warnings: []string{"w"}, ContinuedFrom: ptr("run-0"),
+		Attempts: []subagent.Attempt{{
+			Provider: "q", RunID: ptr("run-0"), StartedAt: time.Date(2026, 1, 2, 3, 4, 4, 0, time.UTC), Ms: 2,
+			Error: &subagent.Error{Kind: client.KindExit, Step: client.StepInitialize, Message: "m", Data: json.RawMessage("null")},
+		}},
 		Timing: subagent.Timing{StartMs: 1, PromptMs: 2, CloseMs: 3, TotalMs: 6},
 	}
 }
@@ -223,7 +227,9 @@ const contract = `{
   "error": {"kind": "", "step": "", "message": "", "code": 0, "data": null, "retryable": false},
   "exit": {"code": 0, "signal": "", "rung": ""}, "stderrTail": "", "stderrTruncated": false,
   "noise": {"lines": 0, "first": []}, "counts": {"updates": 0, "unknown": 0, "foreign": 0, "late": 0, "dropped": 0},
-  "withheldEnv": [], "warnings": [], "attempts": null, "continuedFrom": "",
+  "withheldEnv": [], "warnings": [], "continuedFrom": "",
+  "attempts": [{"provider": "", "runId": "", "startedAt": "", "ms": 0,
+    "error": {"kind": "", "step": "", "message": "", "code": null, "data": null, "retryable": false}}],
   "timing": {"startMs": 0, "promptMs": 0, "closeMs": 0, "totalMs": 0} }`
 
 // keys lists the names of the objects in JSON, as far as the contract has them.
@@ -233,7 +239,7 @@ func keys(t testing.TB, raw []byte) string {
 	if err := json.Unmarshal(raw, &v); err != nil {
 		t.Fatal(err)
 	}
-	free := map[string]bool{"labels": true, "meta": true, "structured": true, "rawInput": true, "data": true, "facts": true, "attempts": true}
+	free := map[string]bool{"labels": true, "meta": true, "structured": true, "rawInput": true, "data": true, "facts": true}
 	var shape func(v any) any
 	shape = func(v any) any {
 		switch v := v.(type) {

@@ -87,9 +87,10 @@ type Result struct {
 	WithheldEnv []string `json:"withheldEnv"`
 	Warnings    []string `json:"warnings"`
 
-	// Attempts and ContinuedFrom are null in a run of its own.
-	Attempts      []json.RawMessage `json:"attempts"`
-	ContinuedFrom *string           `json:"continuedFrom"`
+	// Attempts are what was tried where there was something to fall back to, the last one
+	// being this run. It is null otherwise, as is ContinuedFrom in a run of its own.
+	Attempts      []Attempt `json:"attempts"`
+	ContinuedFrom *string   `json:"continuedFrom"`
 
 	Timing Timing `json:"timing"`
 }

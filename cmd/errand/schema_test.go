@@ -29,6 +29,7 @@ var resultFields = map[string]string{
 	"permissions": "toolCallId kind title options decision optionId rule ms",
 	"error":       "kind step message code data retryable", "exit": "code signal rung", "noise": "lines first",
 	"counts": "updates unknown foreign late dropped", "timing": "startMs promptMs closeMs totalMs",
+	"attempts": "provider runId startedAt ms error",
 }
 
 // schema returns what `errand schema NAME` prints.

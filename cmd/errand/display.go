@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/errand-acp/errand/client"
@@ -55,15 +56,12 @@ func (s *display) end(res *subagent.Result, ctx context.Context, hint bool) int 
 	if n := s.out.dropped(); n > 0 {
 		res.Warnings = append(res.Warnings, fmt.Sprintf("%d pieces of the output are missing: nobody read them while the run was ended", n))
 	}
-	s.out.result(s.format.result(res, streamed))
-	err := s.out.wait()
+	err := s.out.deliver(s.format.result(res, streamed), func(warning string) string {
+		told := *res
+		told.Warnings = append(slices.Clone(res.Warnings), warning)
+		return s.format.result(&told, false)
+	})
 	s.screen.warnings(res)
-	if err != nil && !isClosedPipe(err) {
-		// Whatever it cost to get it must not be lost for a full disk.
-		warning := fmt.Sprintf("the result could not be written to stdout: %v", err)
-		res.Warnings = append(res.Warnings, warning)
-		s.out.diag("errand: " + warning + "; here it is\n" + s.format.result(res, false))
-	}
 	why := ""
 	if ctx.Err() != nil {
 		why = context.Cause(ctx).Error()
@@ -77,17 +75,35 @@ func (s *display) end(res *subagent.Result, ctx context.Context, hint bool) int 
 	if text := deniedHint(res); hint && text != "" {
 		s.out.diag(text + "\n")
 	}
-	if !s.out.done() {
+	return s.out.end(err, exitStatus(res, stopStatus(ctx)), stopStatus(ctx))
+}
+
+// deliver writes the result to stdout. Whatever it cost to get it must not be lost for a
+// full disk: then it goes to stderr, as again gives it with a warning of that.
+func (o *output) deliver(result string, again func(warning string) string) error {
+	o.result(result)
+	err := o.wait()
+	if err != nil && !isClosedPipe(err) {
+		warning := fmt.Sprintf("the result could not be written to stdout: %v", err)
+		o.diag("errand: " + warning + "; here it is\n" + again(warning))
+	}
+	return err
+}
+
+// end waits until everything is written and returns the status to exit with, which is
+// status if all went well. err is that of deliver; stopped is the status of what made this
+// program cancel, 0 if nothing did.
+func (o *output) end(err error, status, stopped int) int {
+	if !o.done() {
 		err = errUnread
 	}
-	status := exitStatus(res, stopStatus(ctx))
 	switch {
 	case err == nil:
 		return status
 	case isClosedPipe(err):
-		return cmp.Or(stopStatus(ctx), statusSIGPIPE)
-	case status == statusOK && stopStatus(ctx) != 0:
-		return stopStatus(ctx)
+		return cmp.Or(stopped, statusSIGPIPE)
+	case status == statusOK && stopped != 0:
+		return stopped
 	case status == statusOK:
 		return statusFailed
 	}

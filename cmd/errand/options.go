@@ -1,16 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/subagent"
 )
 
@@ -34,6 +37,14 @@ type runFlags struct {
 func (f *runFlags) register(set *pflag.FlagSet) {
 	set.SortFlags = false
 	set.StringVar(&f.agent, "agent", "", "the `NAME` of a preset (see 'errand agents'), or demo, the built-in agent")
+	f.registerRun(set)
+	set.BoolVar(&f.json, "json", false, "print one JSON object, the result, on stdout and nothing else")
+	set.BoolVar(&f.events, "events", false, "print every event on stdout as it comes, a JSON object a line")
+	set.BoolVar(&f.quiet, "quiet", false, "print the final answer only")
+}
+
+// registerRun registers what is the same for a run among others.
+func (f *runFlags) registerRun(set *pflag.FlagSet) {
 	set.StringVar(&f.dir, "dir", ".", "the `DIR` that the agent works in")
 	set.StringVar(&f.permission, "permission", "reject", "how to answer permission requests, a `POLICY`: reject, allow, or ask,\non the terminal")
 	set.StringVar(&f.policy, "policy", "", "answer them by the rules in a JSON `FILE` (see 'errand schema policy'); what the rules\nask is put to --permission ask or --permission-command, and rejected without them")
@@ -54,27 +65,40 @@ func (f *runFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.eofGrace, "eof-grace", "", "give the agent this `DURATION` to exit once its stdin is closed"+graceDefault(client.DefaultGraces.EOF))
 	set.StringVar(&f.termGrace, "term-grace", "", "give it this `DURATION` after SIGTERM, before SIGKILL"+graceDefault(client.DefaultGraces.Term))
 	set.StringVar(&f.sweep, "sweep", "", "what ends with the agent, a `MODE`: run, everything it started, or group, its process group\n(default what fits the agent, else run)")
-	set.BoolVar(&f.json, "json", false, "print one JSON object, the result, on stdout and nothing else")
-	set.BoolVar(&f.events, "events", false, "print every event on stdout as it comes, a JSON object a line")
-	set.BoolVar(&f.quiet, "quiet", false, "print the final answer only")
+}
+
+// note takes down which of the flags were given at all.
+func (f *runFlags) note(set *pflag.FlagSet) {
+	for flag, given := range map[string]*bool{
+		"agent": &f.agentSet, "permission": &f.permissionSet, "policy": &f.policySet,
+		"permission-command": &f.commandSet, "wrap": &f.wrapSet, "audit": &f.auditSet,
+	} {
+		*given = set.Changed(flag)
+	}
 }
 
 func graceDefault(d time.Duration) string {
 	return fmt.Sprintf("\n(default what fits the agent, else %v)", d)
 }
 
-// task is a run that is ready to start.
-type task struct {
-	agent    choice
-	provider subagent.Provider
-	dir      string
+// settings are what the flags say of every run, whichever its agent is.
+type settings struct {
+	opts subagent.ACPOptions // but for what is the agent's own
 	// The clocks of the run and of its start; 0 = none.
 	timeout, startTimeout time.Duration
 	labels                map[string]string
+	env                   []string   // for the agent
 	audit                 *auditFile // nil without one
-	// Who is asked for permission, where the flags say so; else nil.
-	asker   *asker
-	command *permissionCommand
+	authority
+	notes []string // warnings that a result is to carry beside its own
+}
+
+// task is a run that is ready to start.
+type task struct {
+	*settings
+	agent    choice
+	provider subagent.Provider
+	dir      string
 }
 
 // configError is a mistake of the user's: the result's error of kind config.
@@ -96,42 +120,81 @@ func (f *runFlags) prepare(ctx, kill context.Context, command []string, con *con
 	if err != nil {
 		return nil, err
 	}
-	o := &subagent.ACPOptions{Graces: choice.graces, Sweep: choice.sweep, Hints: choice.hints, Kill: kill}
-	t := &task{agent: choice}
-	if t.timeout, err = f.durations(o); err != nil {
-		return nil, err
-	}
-	t.startTimeout = max(0, o.StartTimeout)
-	if t.labels, err = f.labels(); err != nil {
-		return nil, err
-	}
-	if t.dir, err = f.directory(); err != nil {
-		return nil, err
-	}
-	if err := f.policies(ctx, o, t, con); err != nil {
-		return nil, err
-	}
-	env, err := explicitEnv(ctx, f.envFiles, f.env, os.LookupEnv)
+	s, err := f.settings(ctx, kill, con)
 	if err != nil {
 		return nil, err
 	}
-	t.agent.command.Env = append(t.agent.command.Env, env...)
+	dir, err := f.directory()
+	if err != nil {
+		return nil, err
+	}
+	t, err := f.task(s, choice, dir)
+	if err != nil {
+		return nil, err
+	}
+	if s.command != nil {
+		s.command.redacts(t.redactor())
+	}
+	if err := f.openAudit(s, con); err != nil {
+		return nil, err
+	}
+	return t, t.provide(t.agent.name, sparing(s.policy(), f.policy, f.audit))
+}
+
+// settings checks what the flags say of every run.
+func (f *runFlags) settings(ctx, kill context.Context, con *console) (s *settings, err error) {
+	s = &settings{opts: subagent.ACPOptions{Kill: kill}}
+	if s.timeout, err = f.durations(&s.opts); err != nil {
+		return nil, err
+	}
+	s.startTimeout = max(0, s.opts.StartTimeout)
+	if s.labels, err = f.labels(); err != nil {
+		return nil, err
+	}
+	if err := f.permit(ctx, s, con); err != nil {
+		return nil, err
+	}
+	s.env, err = explicitEnv(ctx, f.envFiles, f.env, os.LookupEnv)
+	return s, err
+}
+
+// openAudit opens the file of --audit, when there is nothing else to be refused.
+func (f *runFlags) openAudit(s *settings, con *console) (err error) {
+	if !f.auditSet {
+		return nil
+	}
+	if s.audit, err = openAudit(f.audit, con.out); err == nil {
+		s.opts.Audit = &subagent.Audit{W: s.audit}
+	}
+	return err
+}
+
+// task returns a task for an agent in a directory, which still has no provider.
+func (f *runFlags) task(s *settings, c choice, dir string) (*task, error) {
+	t := &task{settings: s, agent: c, dir: dir}
+	t.agent.notes = slices.Concat(c.notes, s.notes)
+	t.agent.command.Env = slices.Concat(c.command.Env, s.env)
 	if err := f.place(t); err != nil {
 		return nil, err
 	}
 	t.agent.name = t.redact()(t.agent.name) // the name of a command may hold a secret
-	if t.command != nil {
-		t.command.redacts(t.redactor())
+	return t, nil
+}
+
+// provide makes the task's provider, with a policy for what it may do.
+func (t *task) provide(name string, policy permission.Policy) (err error) {
+	o := t.opts
+	o.Hints, o.Permission = t.agent.hints, policy
+	o.Sweep = cmp.Or(o.Sweep, t.agent.sweep)
+	o.Graces = client.Graces{
+		Cancel: cmp.Or(o.Graces.Cancel, t.agent.graces.Cancel),
+		Close:  cmp.Or(o.Graces.Close, t.agent.graces.Close),
+		EOF:    cmp.Or(o.Graces.EOF, t.agent.graces.EOF),
+		Term:   cmp.Or(o.Graces.Term, t.agent.graces.Term),
+		Kill:   cmp.Or(o.Graces.Kill, t.agent.graces.Kill),
 	}
-	if f.auditSet {
-		if t.audit, err = openAudit(f.audit, con.out); err != nil {
-			return nil, err
-		}
-		o.Audit = &subagent.Audit{W: t.audit}
-	}
-	o.Permission = sparing(o.Permission, f.policy, f.audit)
-	t.provider, err = subagent.NewACP(t.agent.name, t.agent.command, o)
-	return t, err
+	t.provider, err = subagent.NewACP(name, t.agent.command, &o)
+	return err
 }
 
 // place says where the agent's program lives: here, or behind a wrap and in a world of

@@ -8,18 +8,51 @@ import (
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/permission"
-	"github.com/errand-acp/errand/subagent"
 )
 
 // maxPolicyFile is more than any policy that people write, in bytes.
 const maxPolicyFile = 1 << 20
 
-// policies fills in who decides what the agent may do, and what we do for it. What the
-// user is to be warned of goes to t.
-func (f *runFlags) policies(ctx context.Context, o *subagent.ACPOptions, t *task, con *console) (err error) {
-	if o.Permission, err = f.decider(ctx, t, con); err != nil {
+// authority is who decides what an agent may do, as the flags say.
+type authority struct {
+	allow   bool               // whatever it asks for
+	rules   *permission.Rules  // of --policy; nil without
+	asker   *asker             // who is asked on the terminal; nil for nobody
+	command *permissionCommand // the program that is asked; nil for none
+}
+
+// policy is what decides, for one run or for several at once.
+func (a *authority) policy() permission.Policy {
+	var asked permission.Policy
+	switch {
+	case a.command != nil:
+		asked = a.command
+	case a.asker != nil:
+		asked = permission.Ask{Func: a.asker.ask, Always: true} // whoever is asked may say always
+	}
+	switch {
+	case a.rules != nil:
+		rules := *a.rules
+		rules.Ask = asked
+		if a.command != nil {
+			return commanded{&rules, a.command}
+		}
+		return &rules
+	case asked != nil:
+		return asked
+	case a.allow:
+		return permission.Allow()
+	}
+	return permission.Reject()
+}
+
+// permit fills in who decides what the agent may do, and what we do for it. What the user
+// is to be warned of goes to the notes.
+func (f *runFlags) permit(ctx context.Context, s *settings, con *console) (err error) {
+	if err := f.decider(ctx, s, con); err != nil {
 		return err
 	}
+	o := &s.opts
 	switch f.fs {
 	case "none":
 	case string(client.FilesRead), string(client.FilesWrite):
@@ -38,58 +71,39 @@ func (f *runFlags) policies(ctx context.Context, o *subagent.ACPOptions, t *task
 	return nil
 }
 
-// decider returns the permission policy. One of three says who decides: --permission,
+// decider finds out who decides. One of three says that: --permission,
 // --permission-command, --policy; of the first only ask goes with a policy, and is who
 // its questions are put to. A policy and a command both have to allow.
-func (f *runFlags) decider(ctx context.Context, t *task, con *console) (permission.Policy, error) {
+func (f *runFlags) decider(ctx context.Context, s *settings, con *console) (err error) {
 	asks := f.permission == "ask"
 	switch {
 	case f.permission != "reject" && f.permission != "allow" && !asks:
-		return nil, fmt.Errorf("--permission %q: there is reject, allow and ask", f.permission)
+		return fmt.Errorf("--permission %q: there is reject, allow and ask", f.permission)
 	case f.permissionSet && f.commandSet:
-		return nil, errors.New("--permission and --permission-command exclude each other: one of them decides")
+		return errors.New("--permission and --permission-command exclude each other: one of them decides")
 	case f.permissionSet && f.policySet && !asks:
-		return nil, fmt.Errorf("--policy and --permission %s exclude each other: the policy decides; --permission ask puts its questions to you", f.permission)
+		return fmt.Errorf("--policy and --permission %s exclude each other: the policy decides; --permission ask puts its questions to you", f.permission)
 	}
-	var rules *permission.Rules
-	var err error
+	s.allow = f.permission == "allow"
 	if f.policySet {
-		if rules, err = f.rules(ctx, t); err != nil {
-			return nil, err
+		if s.rules, err = f.readRules(ctx, s); err != nil {
+			return err
 		}
 	}
 	switch {
 	case f.commandSet:
-		if t.command, err = newPermissionCommand(f.permissionCommand); err != nil {
-			return nil, fmt.Errorf("--permission-command: %w", err)
+		if s.command, err = newPermissionCommand(f.permissionCommand); err != nil {
+			return fmt.Errorf("--permission-command: %w", err)
 		}
-		if rules == nil {
-			return t.command, nil
-		}
-		t.command.always = true // where the rules say so
-		rules.Ask = t.command
-		return commanded{rules, t.command}, nil
+		s.command.always = s.rules != nil // where the rules say so
 	case asks:
-		if t.asker, err = con.asker(); err != nil {
-			return nil, err
-		}
-		ask := permission.Ask{Func: t.asker.ask, Always: true} // whoever is asked may say always
-		if rules == nil {
-			return ask, nil
-		}
-		rules.Ask = ask
+		s.asker, err = con.asker()
 	}
-	switch {
-	case rules != nil:
-		return rules, nil
-	case f.permission == "allow":
-		return permission.Allow(), nil
-	}
-	return permission.Reject(), nil
+	return err
 }
 
-// rules reads the policy file. The end of ctx ends a file that does not come.
-func (f *runFlags) rules(ctx context.Context, t *task) (*permission.Rules, error) {
+// readRules reads the policy file. The end of ctx ends a file that does not come.
+func (f *runFlags) readRules(ctx context.Context, s *settings) (*permission.Rules, error) {
 	info, err := os.Stat(f.policy)
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s is no regular file", f.policy)
@@ -106,7 +120,7 @@ func (f *runFlags) rules(ctx context.Context, t *task) (*permission.Rules, error
 		return nil, fmt.Errorf("--policy %s: %w", f.policy, err)
 	}
 	for _, w := range rules.Warnings() {
-		t.agent.notes = append(t.agent.notes, fmt.Sprintf("policy %s: %s", f.policy, w))
+		s.notes = append(s.notes, fmt.Sprintf("policy %s: %s", f.policy, w))
 	}
 	return rules, nil
 }

@@ -82,12 +82,7 @@ from the start, >&-, counts as /dev/null).`,
 				prompts, command = args[:dash], args[dash:]
 				f.command = true
 			}
-			for flag, set := range map[string]*bool{
-				"agent": &f.agentSet, "permission": &f.permissionSet, "policy": &f.policySet,
-				"permission-command": &f.commandSet, "wrap": &f.wrapSet, "audit": &f.auditSet,
-			} {
-				*set = cmd.Flags().Changed(flag)
-			}
+			f.note(cmd.Flags())
 			if status := f.run(prompts, command, con); status != statusOK {
 				return exitError(status)
 			}
@@ -118,8 +113,9 @@ const (
 	outOfReach = 30 * time.Second
 )
 
-// run carries out the command and returns the exit status.
-func (f *runFlags) run(prompts, command []string, con *console) int {
+// begin readies the program for agents: the context that it returns ends when it is told
+// to end, or nobody reads what it prints.
+func begin(con *console) (context.Context, *interrupt, *output) {
 	// The environment has what the agent is not to see; it could read it here. Where
 	// this cannot be, nothing else can be done about it.
 	_ = client.Undumpable()
@@ -140,7 +136,12 @@ func (f *runFlags) run(prompts, command []string, con *console) int {
 	}
 	context.AfterFunc(ctx, func() { out.hurry(stalled) })
 	context.AfterFunc(signals.killed, func() { out.abandon(stalled) })
+	return ctx, signals, out
+}
 
+// run carries out the command and returns the exit status.
+func (f *runFlags) run(prompts, command []string, con *console) int {
+	ctx, signals, out := begin(con)
 	show := &display{format: f.format(con), out: out}
 	var res *subagent.Result
 	var t *task
@@ -222,7 +223,7 @@ func (f *runFlags) refused(err error, t *task, command []string) *subagent.Resul
 	if len(command) > 0 {
 		name = commandName(command[0])
 	}
-	given := &task{}
+	given := &task{settings: &settings{}}
 	given.dir, _ = f.directory()
 	given.labels, _ = f.labels()
 	if c, err := f.chooseAgent(command, os.Getenv("ERRAND_AGENT"), false); err == nil && len(f.envFiles) == 0 { // which may have secrets that are in the command too

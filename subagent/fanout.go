@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -175,10 +176,10 @@ func (t *fanTask) done(res *Result) { t.results <- fanResult{t.index, res} }
 
 // carryOut carries the task out, on its own goroutine.
 func (t *fanTask) carryOut() {
-	var res *Result
+	var outcome, res *Result
 	defer func() {
 		if res == nil {
-			res = t.notStarted(panicked(recover()))
+			res = t.broken(panicked(recover()), outcome)
 		}
 		t.place.leave()
 		t.done(res)
@@ -188,7 +189,21 @@ func (t *fanTask) carryOut() {
 		res = t.notStarted(err)
 		return
 	}
-	res = finish(run, t.settled)
+	res = finish(run, func(res *Result) {
+		outcome = res
+		t.settled(res)
+	})
+}
+
+// broken returns the result of a task whose provider let us down: with an outcome it had
+// come to that.
+func (t *fanTask) broken(err *Error, outcome *Result) *Result {
+	if outcome == nil {
+		return t.notStarted(err)
+	}
+	res := *outcome
+	res.Warnings = append(slices.Clone(res.Warnings), err.Message+" when it was closed")
+	return &res
 }
 
 // panicked is the error of a provider that panicked with p, or where that is nil ended

@@ -151,16 +151,17 @@ func (l *Limits) enter(p Provider, more ...*pool) (*limitedPlace, error) {
 	if l.covers(p) {
 		return &limitedPlace{place: l.queue.join(more...)}, nil
 	}
+	name := p.Name()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.opts.Total > 0 && l.begun >= l.opts.Total {
 		return nil, &Error{
-			Kind: client.KindLimit, Step: client.StepConfig, Provider: p.Name(),
+			Kind: client.KindLimit, Step: client.StepConfig, Provider: name,
 			Message: fmt.Sprintf("not started: the limit of %d runs in all is reached", l.opts.Total),
 		}
 	}
 	pools := slices.Clone(more)
-	if pool := l.of(p.Name()); pool != nil {
+	if pool := l.of(name); pool != nil {
 		pools = append(pools, pool)
 	}
 	if l.opts.Runs > 0 {

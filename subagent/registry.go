@@ -106,6 +106,9 @@ func start(ctx context.Context, p Provider, req Request) (Run, error) {
 		return nil, err
 	}
 	run, err := p.Start(ctx, req)
+	if err == nil && run == nil {
+		err = errors.New("the provider started no run")
+	}
 	if err != nil {
 		return nil, named(p, startError(ctx, err))
 	}

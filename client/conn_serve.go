@@ -209,11 +209,28 @@ func request[C, P, R any](method func(C, context.Context, P) (R, error)) func(co
 		if !decode(params, &p) {
 			return nil, acp.NewInvalidParams(nil)
 		}
-		if v, ok := any(&p).(interface{ Validate() error }); ok {
-			if err := v.Validate(); err != nil {
-				return nil, acp.NewInvalidParams(map[string]any{"error": err.Error()})
-			}
+		if err := validate(&p, params); err != nil {
+			return nil, acp.NewInvalidParams(map[string]any{"error": err.Error()})
 		}
 		return method(c, ctx, p)
 	}
+}
+
+// validate checks the params of a request as the SDK does, which takes the empty text of
+// a file for a missing one.
+func validate(p any, params []byte) error {
+	if w, ok := p.(*acp.WriteTextFileRequest); ok && w.Content == "" {
+		var said struct {
+			Content *string `json:"content"`
+		}
+		if decode(params, &said) && said.Content != nil {
+			full := *w
+			full.Content = "x"
+			p = &full
+		}
+	}
+	if v, ok := p.(interface{ Validate() error }); ok {
+		return v.Validate()
+	}
+	return nil
 }

@@ -192,3 +192,23 @@ func TestConnByName(t *testing.T) {
 		t.Errorf("%s %s", f.ID, f.Params)
 	}
 }
+
+// An empty text is one: it makes an empty file. Only where there is none is it missing.
+func TestEmptyText(t *testing.T) {
+	p := newConnPeer(t)
+	p.dial(&Handlers{OnWriteTextFile: func(_ context.Context, r acp.WriteTextFileRequest) (acp.WriteTextFileResponse, error) {
+		return acp.WriteTextFileResponse{Meta: map[string]any{"wrote": r.Content}}, nil
+	}}, nil)
+	for params, want := range map[string]bool{
+		`{"sessionId":"s","path":"/a","content":""}`:   true,
+		`{"sessionId":"s","path":"/a","content":"x"}`:  true,
+		`{"sessionId":"s","path":"/a"}`:                false,
+		`{"sessionId":"s","path":"/a","content":null}`: false,
+		`{"sessionId":"s","path":"","content":""}`:     false,
+	} {
+		p.send(`{"jsonrpc":"2.0","id":1,"method":"fs/write_text_file","params":%s}`, params)
+		if f := p.read(); (f.Error == nil) != want {
+			t.Errorf("%s: result %s, error %s", params, f.Result, f.Error)
+		}
+	}
+}

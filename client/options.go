@@ -31,7 +31,7 @@ type Options struct {
 	Kill context.Context
 
 	// Permission answers the agent's permission requests; nil means
-	// permission.Reject.
+	// permission.Reject. One that can validate itself, as permission.Rules, is asked to.
 	Permission permission.Policy
 	// ObservePermission, if set, is told of every permission request and what it was
 	// answered, with secrets replaced in what the agent wrote: once, as soon as the
@@ -123,6 +123,11 @@ func (o *Options) validate() error {
 	case FilesNone, FilesRead, FilesWrite:
 	default:
 		return configError("Files: %q is neither %q nor %q", o.Files, FilesRead, FilesWrite)
+	}
+	if p, ok := o.Permission.(interface{ Validate() error }); ok {
+		if err := p.Validate(); err != nil {
+			return configError("Permission: %w", err)
+		}
 	}
 	if strings.ContainsAny(o.RunID, ":\x00") {
 		return configError("RunID: %q holds a colon or a NUL byte", o.RunID)

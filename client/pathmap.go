@@ -33,6 +33,11 @@ func newPathMap(pairs []PathPair) (pathMap, error) {
 		if real, err := resolve(p.Ours); err == nil {
 			p.Ours = real
 		}
+		for _, q := range m {
+			if (q.Ours == p.Ours) != samePlace(q.Theirs, p.Theirs) {
+				return nil, configError("Paths: %q and %q are one place on one side and two on the other", q.Ours+"="+q.Theirs, p.Ours+"="+p.Theirs)
+			}
+		}
 		m = append(m, p)
 	}
 	return m, nil
@@ -42,6 +47,12 @@ func newPathMap(pairs []PathPair) (pathMap, error) {
 func absolute(path string) bool {
 	drive := len(path) >= 3 && path[1] == ':' && (path[2] == '\\' || path[2] == '/')
 	return drive || strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\\`)
+}
+
+// samePlace reports whether two prefixes of the agent's mean one place.
+func samePlace(a, b string) bool {
+	rest, ok := below(a, b)
+	return ok && len(rest) == 0
 }
 
 func trimEnd(path string) string {

@@ -49,4 +49,14 @@ func TestPathMap(t *testing.T) {
 			t.Errorf("%q is a pair", bad)
 		}
 	}
+	for _, bad := range [][]PathPair{
+		{{"/a", "/x"}, {"/b", "/x"}}, {{"/a", "/x"}, {"/b", "/x/"}}, {{"/a", `C:\x`}, {"/b", `c:\X`}}, {{"/a", "/x"}, {"/a/", "/y"}},
+	} {
+		if _, err := newPathMap(bad); err == nil {
+			t.Errorf("%q are pairs: nobody can say which one is meant", bad)
+		}
+	}
+	if _, err := newPathMap([]PathPair{{"/a", "/x"}, {"/a/", "/x/"}, {"/a/b", "/x/c"}}); err != nil {
+		t.Error(err)
+	}
 }

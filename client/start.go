@@ -128,7 +128,7 @@ func prepare(c Command, o *Options) (*launch, error) {
 }
 
 func noPlace(dir string) error {
-	return configError("directory %q: none of Paths says what it is where the agent lives", dir)
+	return configError("directory %q: no path pair (Command.Paths, --map) says what it is where the agent lives", dir)
 }
 
 // spawn starts the process and the connection's reader.

@@ -12,11 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/acp-go-sdk"
+
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/envscrub"
 	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/internal/leak"
 	"github.com/errand-acp/errand/internal/script"
+	"github.com/errand-acp/errand/permission"
 )
 
 // Whatever is wrong with the input is said, with its name, before anything is started.
@@ -60,6 +63,12 @@ func TestRefused(t *testing.T) {
 		{"negative message limit", func(_ *client.Command, o *client.Options) { o.MaxMessageBytes = -1 }, []string{"MaxMessageBytes"}},
 		{"negative queue limit", func(_ *client.Command, o *client.Options) { o.MaxQueueBytes = -1 }, []string{"MaxQueueBytes"}},
 		{"unknown sweep", func(_ *client.Command, o *client.Options) { o.Sweep = "all" }, []string{"Sweep", `"all"`}},
+		{"a policy that is none", func(_ *client.Command, o *client.Options) {
+			o.Permission = &permission.Rules{Default: permission.EffectAllow, Rules: []permission.Rule{{Effect: permission.EffectDeny, Kinds: []acp.ToolKind{"write"}}}}
+		}, []string{"Permission", `"write"`}},
+		{"one place for two of ours", func(c *client.Command, _ *client.Options) {
+			c.Paths = []client.PathPair{{Ours: c.Dir, Theirs: "/a"}, {Ours: "/", Theirs: "/a/"}}
+		}, []string{"Paths", "/a"}},
 		{"colon in the run id", func(_ *client.Command, o *client.Options) { o.RunID = "a:b" }, []string{"RunID", `"a:b"`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -25,7 +25,7 @@ func TestConnAnswerBeforeCancelIsWritten(t *testing.T) {
 			conn := p.dial(nil, &ConnOptions{CancelGrace: connPatience})
 			ctx, end := context.WithCancel(t.Context())
 			defer end()
-			turn := async(func() (promptReply, error) { return conn.prompt(ctx, promptText("s", "hi"), nil) })
+			turn := async(func() (promptReply, error) { return conn.prompt(ctx, promptText("s", "hi"), promptHooks{}) })
 			f := p.expect("session/prompt")
 			note := async(func() (any, error) {
 				return nil, conn.Notify(t.Context(), "note", []string{strings.Repeat("x", 2<<20)})

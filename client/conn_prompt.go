@@ -55,7 +55,7 @@ func (c *Conn) state(id acp.SessionId) *turnState {
 // See https://agentclientprotocol.com/protocol/prompt-turn.
 func (c *Conn) Prompt(ctx context.Context, params acp.PromptRequest) (acp.PromptResponse, error) {
 	var result acp.PromptResponse
-	reply, err := c.prompt(ctx, params, nil)
+	reply, err := c.prompt(ctx, params, promptHooks{})
 	if err == nil {
 		decode(reply.raw, &result)
 	}
@@ -71,9 +71,13 @@ type promptReply struct {
 	sent bool
 }
 
-// prompt is Prompt with all that is known. onReply, if not nil, is called on the
-// reader when the answer is read, before any later update is looked at.
-func (c *Conn) prompt(ctx context.Context, params acp.PromptRequest, onReply func()) (promptReply, error) {
+// promptHooks are called as a prompt gets on, where they are not nil: sent on the writer
+// when the first of it was written, reply on the reader when the answer is read, before any
+// later update is looked at.
+type promptHooks struct{ sent, reply func() }
+
+// prompt is Prompt with all that is known.
+func (c *Conn) prompt(ctx context.Context, params acp.PromptRequest, hooks promptHooks) (promptReply, error) {
 	const method = acp.AgentMethodSessionPrompt
 	if err := c.checkContext(ctx, method); err != nil {
 		return promptReply{}, err
@@ -83,7 +87,7 @@ func (c *Conn) prompt(ctx context.Context, params acp.PromptRequest, onReply fun
 		return promptReply{}, &CallError{Method: method, Err: fmt.Errorf("params: %w", err)}
 	}
 	t := &promptTurn{}
-	k, err := c.startTurn(ctx, t, params.SessionId, body, onReply)
+	k, err := c.startTurn(ctx, t, params.SessionId, body, hooks)
 	if err != nil {
 		return promptReply{}, err
 	}
@@ -104,19 +108,19 @@ func (c *Conn) prompt(ctx context.Context, params acp.PromptRequest, onReply fun
 }
 
 // startTurn sends the prompt, in one step with the check that no other is in flight.
-func (c *Conn) startTurn(ctx context.Context, t *promptTurn, id acp.SessionId, body json.RawMessage, onReply func()) (*wire.Call, error) {
+func (c *Conn) startTurn(ctx context.Context, t *promptTurn, id acp.SessionId, body json.RawMessage, hooks promptHooks) (*wire.Call, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.state(id)
 	if s.turn != nil {
 		return nil, &CallError{Method: acp.AgentMethodSessionPrompt, Err: ErrTurnActive}
 	}
-	k, err := c.wire.Start(ctx, acp.AgentMethodSessionPrompt, body, func([]byte, error) {
+	k, err := c.wire.Start(ctx, acp.AgentMethodSessionPrompt, body, hooks.sent, func([]byte, error) {
 		c.mu.Lock()
 		c.settleWithdrawn(c.state(id))
 		c.mu.Unlock()
-		if onReply != nil {
-			onReply()
+		if hooks.reply != nil {
+			hooks.reply()
 		}
 	})
 	if err != nil {

@@ -90,7 +90,7 @@ func TestConnAnswerBeforeCancel(t *testing.T) {
 		&ConnOptions{CancelGrace: 30 * time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())
 	turn := async(func() (promptReply, error) {
-		return conn.prompt(ctx, promptText("s", "hi"), func() { close(read) })
+		return conn.prompt(ctx, promptText("s", "hi"), promptHooks{reply: func() { close(read) }})
 	})
 	f := p.expect("session/prompt")
 	p.chunk("s", "x")
@@ -129,7 +129,7 @@ func TestConnAnswerBeforeCancelAtOnce(t *testing.T) {
 				synctest.Wait() // Prompt has done what the end of its context makes it do
 			}
 		}))})
-		turn := async(func() (promptReply, error) { return conn.prompt(ctx, promptText("s", "hi"), nil) })
+		turn := async(func() (promptReply, error) { return conn.prompt(ctx, promptText("s", "hi"), promptHooks{}) })
 		synctest.Wait()
 		io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}`+"\n")
 		reply, err := await(t, turn)
@@ -146,7 +146,7 @@ func TestConnEndBeforeCancel(t *testing.T) {
 	p := newConnPeer(t)
 	conn := p.dial(nil, nil)
 	turn := &promptTurn{}
-	k, err := conn.startTurn(t.Context(), turn, "s", json.RawMessage(`{}`), nil)
+	k, err := conn.startTurn(t.Context(), turn, "s", json.RawMessage(`{}`), promptHooks{})
 	if err != nil {
 		t.Fatal(err)
 	}

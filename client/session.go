@@ -130,6 +130,9 @@ type Answer struct {
 
 // PromptOptions are what Prompt may be told. The zero value, or nil, is the default.
 type PromptOptions struct {
+	// OnSent, if set, is called once the first of the prompt was written: from then on the
+	// agent may be at work on it. It runs on the connection's writer and must not wait.
+	OnSent func()
 	// OnReply, if set, is called as soon as the answer is read, before any later
 	// update is looked at. It runs on the connection's reader and must not wait.
 	OnReply func()
@@ -156,12 +159,17 @@ func (s *Session) Prompt(ctx context.Context, blocks []acp.ContentBlock, o *Prom
 		return Answer{}, err
 	}
 	conn := s.agent.conn
-	reply, err := conn.prompt(ctx, acp.PromptRequest{SessionId: s.id, Prompt: blocks}, func() {
-		if o.OnReply != nil {
-			defer conn.wire.Contain()
-			o.OnReply()
+	contained := func(hook func()) func() {
+		if hook == nil {
+			return nil
 		}
-	})
+		return func() {
+			defer conn.wire.Contain()
+			hook()
+		}
+	}
+	reply, err := conn.prompt(ctx, acp.PromptRequest{SessionId: s.id, Prompt: blocks},
+		promptHooks{sent: contained(o.OnSent), reply: contained(o.OnReply)})
 	answer := readAnswer(reply.raw)
 	answer.Cancelled, answer.Sent = reply.cancelled, reply.sent
 	if err == nil {

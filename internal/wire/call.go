@@ -32,10 +32,11 @@ type Call struct {
 	err    error
 }
 
-// Start sends a request. onReply, if not nil, is called on the reader when the reply
-// is read, before any later frame is looked at; it must not block. A context that is
-// already done sends nothing; otherwise ctx only says whether a callback calls.
-func (c *Conn) Start(ctx context.Context, method string, params any, onReply func(result []byte, err error)) (*Call, error) {
+// Start sends a request. onSent, if not nil, is called on the writer when the first of it
+// was written; onReply, if not nil, on the reader when the reply is read, before any later
+// frame is looked at. Neither may block. A context that is already done sends nothing;
+// otherwise ctx only says whether a callback calls.
+func (c *Conn) Start(ctx context.Context, method string, params any, onSent func(), onReply func(result []byte, err error)) (*Call, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &CallError{Method: method, Err: ContextError(ctx)}
 	}
@@ -47,7 +48,7 @@ func (c *Conn) Start(ctx context.Context, method string, params any, onReply fun
 		c: c, method: method, onReply: onReply, from: c.place(ctx),
 		read: make(chan struct{}), done: make(chan struct{}),
 	}
-	if err := c.enlist(k, raw); err != nil {
+	if err := c.enlist(k, raw, onSent); err != nil {
 		return nil, &CallError{Method: method, Err: err}
 	}
 	c.log("sent", method, k.rawID(), len(k.frame.text))
@@ -55,7 +56,7 @@ func (c *Conn) Start(ctx context.Context, method string, params any, onReply fun
 }
 
 // enlist gives the call its id and queues its frame.
-func (c *Conn) enlist(k *Call, params []byte) (err error) {
+func (c *Conn) enlist(k *Call, params []byte, onSent func()) (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended != nil {
@@ -63,7 +64,7 @@ func (c *Conn) enlist(k *Call, params []byte) (err error) {
 	}
 	c.nextID++
 	k.id = c.nextID
-	k.frame, err = c.post(&outgoing{text: frameText(k.method, k.rawID(), params), call: k})
+	k.frame, err = c.post(&outgoing{text: frameText(k.method, k.rawID(), params), call: k, onSent: onSent})
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (k *Call) rawID() []byte { return strconv.AppendInt(nil, k.id, 10) }
 // written, the request is withdrawn with $/cancel_request; the error is then a
 // *CallError that wraps the error of ctx and its cause.
 func (c *Conn) Call(ctx context.Context, method string, params any, onReply func(result []byte, err error)) ([]byte, error) {
-	k, err := c.Start(ctx, method, params, onReply)
+	k, err := c.Start(ctx, method, params, nil, onReply)
 	if err != nil {
 		return nil, err
 	}

@@ -167,7 +167,7 @@ func TestWriteError(t *testing.T) {
 	}
 	t.Run("later frames fail, a pending call does not", func(t *testing.T) {
 		conn, out := start(t, 1)
-		k, err := conn.Start(t.Context(), "peer/call", nil, nil)
+		k, err := conn.Start(t.Context(), "peer/call", nil, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func TestWriteError(t *testing.T) {
 	})
 	t.Run("a call that was not written whole may still be answered", func(t *testing.T) {
 		conn, out := start(t, 0)
-		k, err := conn.Start(t.Context(), "peer/call", nil, nil)
+		k, err := conn.Start(t.Context(), "peer/call", nil, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func TestWriteError(t *testing.T) {
 	})
 	t.Run("and the end of the peer says more", func(t *testing.T) {
 		conn, out := start(t, 0)
-		k, err := conn.Start(t.Context(), "peer/call", nil, nil)
+		k, err := conn.Start(t.Context(), "peer/call", nil, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

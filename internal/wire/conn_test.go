@@ -106,7 +106,7 @@ func TestIdle(t *testing.T) {
 	for range n {
 		p := dial(t, &hooks{run: func(context.Context, string, string) {}}, nil)
 		peers = append(peers, p)
-		k, err := p.conn.Start(t.Context(), "peer/call", nil, nil)
+		k, err := p.conn.Start(t.Context(), "peer/call", nil, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -58,7 +58,7 @@ func FuzzPeer(f *testing.F) {
 		conn = New(iotest.OneByteReader(in), &out, h, &Options{MaxMessageBytes: int(limit), MaxQueueBytes: 300, MaxRequests: 2})
 		var calls []*Call
 		for range 2 {
-			k, err := conn.Start(t.Context(), "peer/call", nil, nil)
+			k, err := conn.Start(t.Context(), "peer/call", nil, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -90,7 +90,7 @@ func TestReaderIsContained(t *testing.T) {
 			}, &Options{MaxMessageBytes: 200})
 			var calls []*Call
 			for range 3 {
-				k, err := p.conn.Start(t.Context(), "peer/call", nil, func([]byte, error) { leave() })
+				k, err := p.conn.Start(t.Context(), "peer/call", nil, nil, func([]byte, error) { leave() })
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -12,11 +12,13 @@ import (
 type outgoing struct {
 	text []byte
 	call *Call // whose request it is, or nil
+	// onSent, if not nil, is called when the first bytes were written.
+	onSent func()
 	cost int64 // on the queue's account until it is done
 	done chan struct{}
 
 	// Guarded by Conn.mu; err is set before done is closed.
-	begun bool
+	begun bool  // something of it was written, or may be yet
 	seq   int64 // of the frames that were begun
 	err   error
 }
@@ -79,13 +81,11 @@ func (c *Conn) write() {
 		o.begun, o.seq = true, c.begun
 		c.mu.Unlock()
 
-		n, err := c.w.Write(o.text)
-		if err == nil && n < len(o.text) {
-			err = io.ErrShortWrite
-		}
+		n, err := c.send(o)
 
 		c.mu.Lock()
 		if err != nil {
+			o.begun = n > 0
 			err = &WriteError{Cause: err}
 			c.breakWriting(err)
 			if k := o.call; k != nil {
@@ -101,6 +101,36 @@ func (c *Conn) write() {
 		c.written(o, err)
 		c.mu.Unlock()
 	}
+}
+
+// beginning is how much of a frame is written apart, in bytes, where it is to be told that
+// something was: a peer that reads slowly takes the rest when it likes.
+const beginning = 4 << 10
+
+// send writes a frame and returns how much of it was.
+func (c *Conn) send(o *outgoing) (n int, err error) {
+	if o.onSent == nil {
+		return c.sendAll(o.text)
+	}
+	head := min(beginning, len(o.text))
+	n, err = c.sendAll(o.text[:head])
+	if n > 0 {
+		o.onSent()
+	}
+	if err == nil && head < len(o.text) {
+		var rest int
+		rest, err = c.sendAll(o.text[head:])
+		n += rest
+	}
+	return n, err
+}
+
+func (c *Conn) sendAll(text []byte) (n int, err error) {
+	n, err = c.w.Write(text)
+	if err == nil && n < len(text) {
+		err = io.ErrShortWrite
+	}
+	return n, err
 }
 
 // breakWriting ends all frames that have not been begun, and the calls they belong to;

@@ -2,6 +2,7 @@ package subagent
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -65,6 +66,9 @@ type collector struct {
 	// answered counts the permission requests that have their answer, pending those that
 	// had none when the turn ended, lateAsks those answered since then.
 	answered, pending, lateAsks int
+	// changedCalls counts the calls that became others after they had been allowed,
+	// ranBefore the questions about calls that had ended already.
+	changedCalls, ranBefore int
 
 	plan   []PlanEntry
 	usage  *Usage
@@ -250,6 +254,11 @@ func (c *collector) toolCall(f fields) (_ ToolCall, changed bool) {
 		call.Title = title
 	}
 	if kind := f.text("kind"); c.replaces(call.Kind, kind) {
+		if call.Permitted != nil && *call.Permitted && call.Kind != nil && *call.Kind != *kind {
+			// What was allowed was a call of another kind.
+			call.Permitted = nil
+			c.changedCalls++
+		}
 		call.Kind = kind
 	}
 	if status := f.text("status"); c.replaces(&call.Status, status) {
@@ -316,6 +325,10 @@ func (c *collector) permission(rec permission.Record) {
 	if hosted {
 		return // it is what we do, and in the files and commands
 	}
+	if i, ok := c.callIndex[rec.ToolCallID]; ok && ended(c.calls[i].Status) {
+		c.ranBefore++ // and what is asked now is another thing
+		return
+	}
 	call := fields{}
 	call.set("toolCallId", rec.ToolCallID)
 	if rec.Title != nil {
@@ -327,7 +340,8 @@ func (c *collector) permission(rec permission.Record) {
 	c.toolCall(call)
 	if i, ok := c.callIndex[rec.ToolCallID]; ok {
 		allowed := rec.Decision == permission.Allowed
-		if before := c.calls[i].Permitted; before == nil || allowed {
+		// Of several questions nobody can tell which one the agent then went by.
+		if before := c.calls[i].Permitted; before == nil || !allowed {
 			c.calls[i].Permitted = &allowed
 		}
 	}
@@ -390,6 +404,11 @@ func open(status string) bool {
 	return status == string(acp.ToolCallStatusPending) || status == string(acp.ToolCallStatusInProgress)
 }
 
+// ended is the contrary, where the agent says so in words that we know.
+func ended(status string) bool {
+	return status == string(acp.ToolCallStatusCompleted) || status == string(acp.ToolCallStatusFailed)
+}
+
 // fill puts what was gathered into res. cancelled says that we ended the turn.
 func (c *collector) fill(res *Result, cancelled bool, redact func(string) string) {
 	c.mu.Lock()
@@ -434,6 +453,12 @@ func (c *collector) fill(res *Result, cancelled bool, redact func(string) string
 	res.Permissions = append([]permission.Record{}, c.records...)
 	if c.cardsFull {
 		res.Warnings = append(res.Warnings, "the agent made more tool calls or permission requests than are kept")
+	}
+	if c.changedCalls > 0 {
+		res.Warnings = append(res.Warnings, fmt.Sprintf("tool calls of the agent became calls of another kind after they had been allowed: %d; as that they were not", c.changedCalls))
+	}
+	if c.ranBefore > 0 {
+		res.Warnings = append(res.Warnings, fmt.Sprintf("the agent asked for permission for tool calls that had ended already: %d", c.ranBefore))
 	}
 	res.Plan, res.Usage = slices.Clone(c.plan), c.usage
 	if res.Usage != nil && res.Usage.Cost != nil {

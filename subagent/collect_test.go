@@ -197,6 +197,7 @@ func TestCollectToolCalls(t *testing.T) {
 		steps     []any // updates and permission records
 		cancelled bool
 		want      []ToolCall
+		warns     string
 	}{
 		"announced":         {steps: []any{call("1", "T", `,"kind":"edit"`)}, want: []ToolCall{{ID: "1", Title: str("T"), Kind: str("edit"), Status: "unknown"}}},
 		"cancelled":         {steps: []any{call("1", "T", `,"status":"in_progress"`)}, cancelled: true, want: []ToolCall{{ID: "1", Title: str("T"), Status: "cancelled"}}},
@@ -216,13 +217,18 @@ func TestCollectToolCalls(t *testing.T) {
 		"fields of other types": {steps: []any{
 			`{"sessionUpdate":"tool_call","toolCallId":"1","title":["T"],"kind":3,"status":{},"content":"x","locations":[{"line":"9"}]}`,
 		}, want: []ToolCall{{ID: "1", Status: "unknown"}}},
-		"without an id":      {steps: []any{`{"sessionUpdate":"tool_call","title":"T"}`, `{"sessionUpdate":"tool_call","toolCallId":null}`}, want: []ToolCall{}},
-		"allowed":            {steps: []any{call("1", "T", ""), record("s", "1", permission.Allowed, nil)}, want: []ToolCall{{ID: "1", Title: str("T"), Status: "unknown", Permitted: &yes}}},
-		"denied":             {steps: []any{call("1", "T", ""), record("s", "1", permission.Denied, nil)}, want: []ToolCall{{ID: "1", Title: str("T"), Status: "unknown", Permitted: &no}}},
-		"neither":            {steps: []any{call("1", "T", ""), record("s", "1", permission.Cancelled, nil)}, want: []ToolCall{{ID: "1", Title: str("T"), Status: "unknown", Permitted: &no}}},
-		"denied, then not":   {steps: []any{record("s", "1", permission.Denied, nil), record("s", "1", permission.Allowed, nil)}, want: []ToolCall{{ID: "1", Status: "unknown", Permitted: &yes}}},
-		"asked before":       {steps: []any{record("s", "1", permission.Denied, str("T")), `{"sessionUpdate":"tool_call_update","toolCallId":"1","status":"failed"}`}, want: []ToolCall{{ID: "1", Title: str("T"), Status: "failed", Permitted: &no}}},
-		"a nested session's": {steps: []any{record("nested", "1", permission.Allowed, str("T"))}, want: []ToolCall{}},
+		"without an id":         {steps: []any{`{"sessionUpdate":"tool_call","title":"T"}`, `{"sessionUpdate":"tool_call","toolCallId":null}`}, want: []ToolCall{}},
+		"allowed":               {steps: []any{call("1", "T", ""), record("s", "1", permission.Allowed, nil)}, want: []ToolCall{{ID: "1", Title: str("T"), Status: "unknown", Permitted: &yes}}},
+		"denied":                {steps: []any{call("1", "T", ""), record("s", "1", permission.Denied, nil)}, want: []ToolCall{{ID: "1", Title: str("T"), Status: "unknown", Permitted: &no}}},
+		"neither":               {steps: []any{call("1", "T", ""), record("s", "1", permission.Cancelled, nil)}, want: []ToolCall{{ID: "1", Title: str("T"), Status: "unknown", Permitted: &no}}},
+		"denied, then not":      {steps: []any{record("s", "1", permission.Denied, nil), record("s", "1", permission.Allowed, nil)}, want: []ToolCall{{ID: "1", Status: "unknown", Permitted: &no}}},
+		"allowed, then not":     {steps: []any{record("s", "1", permission.Allowed, nil), record("s", "1", permission.Denied, nil)}, want: []ToolCall{{ID: "1", Status: "unknown", Permitted: &no}}},
+		"allowed twice":         {steps: []any{record("s", "1", permission.Allowed, nil), record("s", "1", permission.Allowed, nil)}, want: []ToolCall{{ID: "1", Status: "unknown", Permitted: &yes}}},
+		"allowed as another":    {steps: []any{call("1", "Read f", `,"kind":"read"`), record("s", "1", permission.Allowed, nil), `{"sessionUpdate":"tool_call_update","toolCallId":"1","title":"rm -rf /","kind":"execute","status":"completed"}`}, want: []ToolCall{{ID: "1", Title: str("rm -rf /"), Kind: str("execute"), Status: "completed"}}, warns: "another kind"},
+		"allowed, then told":    {steps: []any{call("1", "T", `,"kind":"read"`), record("s", "1", permission.Allowed, nil), `{"sessionUpdate":"tool_call_update","toolCallId":"1","title":"Read f","kind":"read","status":"completed"}`}, want: []ToolCall{{ID: "1", Title: str("Read f"), Kind: str("read"), Status: "completed", Permitted: &yes}}},
+		"asked when it had run": {steps: []any{call("1", "rm -rf /", `,"kind":"execute","status":"completed"`), record("s", "1", permission.Allowed, str("Read f"))}, want: []ToolCall{{ID: "1", Title: str("rm -rf /"), Kind: str("execute"), Status: "completed"}}, warns: "had ended already"},
+		"asked before":          {steps: []any{record("s", "1", permission.Denied, str("T")), `{"sessionUpdate":"tool_call_update","toolCallId":"1","status":"failed"}`}, want: []ToolCall{{ID: "1", Title: str("T"), Status: "failed", Permitted: &no}}},
+		"a nested session's":    {steps: []any{record("nested", "1", permission.Allowed, str("T"))}, want: []ToolCall{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := collecting()
@@ -242,6 +248,9 @@ func TestCollectToolCalls(t *testing.T) {
 			}
 			if len(res.Permissions) != records {
 				t.Errorf("%d permissions, want %d", len(res.Permissions), records)
+			}
+			if got := strings.Join(res.Warnings, "; "); !strings.Contains(got, tt.warns) || (got == "") != (tt.warns == "") {
+				t.Errorf("warnings %q, want of %q", got, tt.warns)
 			}
 		})
 	}

@@ -123,7 +123,9 @@ type ToolCall struct {
 	// "unknown" otherwise: a cancel is not a rollback, and the call may have done
 	// something.
 	Status string `json:"status"`
-	// Permitted is what was answered when the agent asked; null where it never did.
+	// Permitted is what was answered when the agent asked: true where every question about
+	// the call was allowed, null where it never asked, asked when the call had ended, or
+	// made a call of another kind of it after it had been allowed.
 	Permitted *bool `json:"permitted"`
 }
 

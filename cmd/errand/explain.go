@@ -172,11 +172,13 @@ func errorData(data []byte) string {
 
 // deniedHint says that the agent wanted more than it might, where nobody has decided
 // that yet; else it is empty.
-func deniedHint(res *subagent.Result) string {
+func deniedHint(results ...*subagent.Result) string {
 	n := 0
-	for _, p := range res.Permissions {
-		if p.Decision == permission.Denied {
-			n++
+	for _, res := range results {
+		for _, p := range res.Permissions {
+			if p.Decision == permission.Denied {
+				n++
+			}
 		}
 	}
 	switch n {

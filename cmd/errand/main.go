@@ -56,6 +56,15 @@ func (c *console) errWidth() int {
 	return width
 }
 
+// errSize is the size of the terminal that stderr is, or what most have.
+func (c *console) errSize() (width, height int) {
+	width, height, err := term.GetSize(int(c.err.Fd()))
+	if err != nil || width <= 0 || height <= 0 {
+		return 80, 24
+	}
+	return width, height
+}
+
 // exitError carries an exit status out of a subcommand that has said all there was
 // to say.
 type exitError int
@@ -127,6 +136,6 @@ its permission requests by a policy, and leaves nothing of it behind.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetErr(con.err)
-	root.AddCommand(newRun(con), newDemo(con), newAgents(con), newSchema(con), newVersion(con))
+	root.AddCommand(newRun(con), newFan(con), newDemo(con), newAgents(con), newSchema(con), newVersion(con))
 	return root
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -28,6 +29,7 @@ type runFlags struct {
 	env, envFiles, label, pathMap      []string
 	timeout, startTimeout, idleTimeout string
 	cancelGrace, eofGrace, termGrace   string
+	maxDepth                           string
 	json, events, quiet                bool
 	// What was given at all: these flags, and a "--" with what follows.
 	agentSet, permissionSet, policySet, commandSet bool
@@ -64,6 +66,7 @@ func (f *runFlags) registerRun(set *pflag.FlagSet) {
 	set.StringVar(&f.cancelGrace, "cancel-grace", "", "give a cancelled agent this `DURATION` to answer"+graceDefault(client.DefaultGraces.Cancel))
 	set.StringVar(&f.eofGrace, "eof-grace", "", "give the agent this `DURATION` to exit once its stdin is closed"+graceDefault(client.DefaultGraces.EOF))
 	set.StringVar(&f.termGrace, "term-grace", "", "give it this `DURATION` after SIGTERM, before SIGKILL"+graceDefault(client.DefaultGraces.Term))
+	set.StringVar(&f.maxDepth, "max-depth", "", "how many levels of delegation the agent may start below itself, `N`; 0: none (default what is\nleft of $ERRAND_MAX_DEPTH, else of 8 in all)")
 	set.StringVar(&f.sweep, "sweep", "", "what ends with the agent, a `MODE`: run, everything it started, or group, its process group\n(default what fits the agent, else run)")
 }
 
@@ -88,6 +91,7 @@ type settings struct {
 	timeout, startTimeout time.Duration
 	labels                map[string]string
 	env                   []string   // for the agent
+	maxDepth              *int       // nil: what is left of the limit
 	audit                 *auditFile // nil without one
 	authority
 	notes []string // warnings that a result is to carry beside its own
@@ -138,7 +142,7 @@ func (f *runFlags) prepare(ctx, kill context.Context, command []string, con *con
 	if err := f.openAudit(s, con); err != nil {
 		return nil, err
 	}
-	return t, t.provide(t.agent.name, sparing(s.policy(), f.policy, f.audit))
+	return t, t.provide(t.agent.name, sparing(s.policy(nil), f.policy, f.audit))
 }
 
 // settings checks what the flags say of every run.
@@ -149,6 +153,9 @@ func (f *runFlags) settings(ctx, kill context.Context, con *console) (s *setting
 	}
 	s.startTimeout = max(0, s.opts.StartTimeout)
 	if s.labels, err = f.labels(); err != nil {
+		return nil, err
+	}
+	if s.maxDepth, err = f.depth(); err != nil {
 		return nil, err
 	}
 	if err := f.permit(ctx, s, con); err != nil {
@@ -268,6 +275,19 @@ func reason(err error) string {
 		return e.Message
 	}
 	return err.Error()
+}
+
+// depth reads --max-depth; nil where it was not given.
+func (f *runFlags) depth() (*int, error) {
+	if f.maxDepth == "" {
+		return nil, nil
+	}
+	n, err := strconv.ParseUint(f.maxDepth, 10, 30)
+	if err != nil {
+		return nil, fmt.Errorf("--max-depth %q: want a whole number from 0 on", f.maxDepth)
+	}
+	levels := int(n)
+	return &levels, nil
 }
 
 func (f *runFlags) directory() (string, error) {

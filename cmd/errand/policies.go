@@ -21,8 +21,9 @@ type authority struct {
 	command *permissionCommand // the program that is asked; nil for none
 }
 
-// policy is what decides, for one run or for several at once.
-func (a *authority) policy() permission.Policy {
+// policy is what decides, for one run or for several at once. attend, unless it is nil,
+// is put around whoever is asked.
+func (a *authority) policy(attend func(permission.Policy) permission.Policy) permission.Policy {
 	var asked permission.Policy
 	switch {
 	case a.command != nil:
@@ -30,12 +31,15 @@ func (a *authority) policy() permission.Policy {
 	case a.asker != nil:
 		asked = permission.Ask{Func: a.asker.ask, Always: true} // whoever is asked may say always
 	}
+	if asked != nil && attend != nil {
+		asked = attend(asked)
+	}
 	switch {
 	case a.rules != nil:
 		rules := *a.rules
 		rules.Ask = asked
 		if a.command != nil {
-			return commanded{&rules, a.command}
+			return commanded{&rules, asked}
 		}
 		return &rules
 	case asked != nil:

@@ -90,13 +90,16 @@ from the start, >&-, counts as /dev/null).`,
 		},
 	}
 	f.register(cmd.Flags())
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
-			return fmt.Errorf("%w; the agent's own flags stand after --, and a PROMPT that begins with a dash is piped in", err)
-		}
-		return err
-	})
+	cmd.SetFlagErrorFunc(explainFlag)
 	return cmd
+}
+
+// explainFlag adds to the error of an unknown flag what it most likely was meant to be.
+func explainFlag(_ *cobra.Command, err error) error {
+	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+		return fmt.Errorf("%w; the agent's own flags stand after --, and a PROMPT that begins with a dash is piped in", err)
+	}
+	return err
 }
 
 // killWait is how long a killed run may take to be over. After it the program exits
@@ -267,7 +270,7 @@ func (t *task) run(ctx context.Context, signals *interrupt, prompt string, event
 	over := make(chan ended, 1)
 	// Ends with the run; where a killed run does not end, with the program.
 	go func() {
-		run, err := t.provider.Start(ctx, subagent.Request{Prompt: subagent.Text(prompt), Dir: t.dir, Labels: t.labels, Events: event})
+		run, err := t.provider.Start(ctx, subagent.Request{Prompt: subagent.Text(prompt), Dir: t.dir, Labels: t.labels, MaxDepth: t.maxDepth, Events: event})
 		if err != nil {
 			end := ended{res: t.failed(err)}
 			if e, ok := errors.AsType[*subagent.Error](err); ok && e.Kind == client.KindCancelled {

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/errand-acp/errand/internal/visible"
+	"github.com/errand-acp/errand/stopreason"
+	"github.com/errand-acp/errand/subagent"
+)
+
+// fanReport is what --json prints.
+type fanReport struct {
+	SchemaVersion int `json:"schemaVersion"`
+	// Reached says whether as many runs completed as were wanted.
+	Reached bool `json:"reached"`
+	Wanted  int  `json:"wanted"`
+	// Results are in the order of the tasks.
+	Results []*fanResult `json:"results"`
+	Totals  totalsShim   `json:"totals"`
+	// Error is why nothing was started; null where something was.
+	Error    *subagent.Error `json:"error"`
+	Warnings []string        `json:"warnings"`
+}
+
+// fanTotals is the last line of --events.
+type fanTotals struct {
+	Type          string          `json:"type"` // "totals"
+	Time          time.Time       `json:"time"`
+	SchemaVersion int             `json:"schemaVersion"`
+	Reached       bool            `json:"reached"`
+	Wanted        int             `json:"wanted"`
+	Totals        totalsShim      `json:"totals"`
+	Error         *subagent.Error `json:"error"`
+	Warnings      []string        `json:"warnings"`
+}
+
+// newReport counts the results.
+func (x *fan) newReport(warnings []string) *fanReport {
+	r := &fanReport{SchemaVersion: subagent.SchemaVersion, Wanted: x.want, Results: []*fanResult{}, Warnings: append([]string{}, warnings...)}
+	var all []*subagent.Result
+	good := 0
+	for _, res := range x.results {
+		r.Results, all = append(r.Results, res), append(all, res.Result)
+		if res.good() {
+			good++
+		}
+	}
+	r.Totals = totalShim(all)
+	r.Reached = len(all) > 0 && good >= x.want
+	return r
+}
+
+// text is what is printed of it on stdout at the end.
+func (r *fanReport) text(f *fanFlags) string {
+	switch {
+	case f.json:
+		return encode(r)
+	case f.events:
+		return encode(fanTotals{"totals", time.Now(), r.SchemaVersion, r.Reached, r.Wanted, r.Totals, r.Error, r.Warnings})
+	}
+	var b strings.Builder
+	for _, res := range r.Results {
+		if res.Stop == stopreason.Aborted && res.Error == nil && (r.Reached || res.Empty) {
+			continue // nobody wants what a loser was about to say
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(res.heading() + "\n")
+		text := visible.Text(res.Output)
+		if b.WriteString(text); text != "" && !strings.HasSuffix(text, "\n") {
+			b.WriteString("\n")
+		}
+	}
+	return b.String()
+}
+
+// heading stands before an answer.
+func (r *fanResult) heading() string {
+	row := row{}
+	row.finish(r, time.Time{})
+	what := string(row.state)
+	if row.why != "" {
+		what += ": " + row.why
+	}
+	return fmt.Sprintf("== %d %s: %s ==", r.Index+1, visible.Line(r.Name), what)
+}
+
+// report tells what came of it all, and returns the exit status.
+func (x *fan) report(ctx context.Context, warnings []string) int {
+	x.over.Store(true)
+	x.board.close()
+	if n := x.out.dropped(); n > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d pieces of the output are missing: nobody read them while the runs were ended", n))
+	}
+	r := x.newReport(warnings)
+	err := x.out.deliver(r.text(x.flags), func(warning string) string {
+		r.Warnings = append(r.Warnings, warning)
+		return r.text(x.flags)
+	})
+	for _, text := range warnings {
+		x.out.diag("errand: " + visible.Line(text) + "\n")
+	}
+	x.explain(ctx, r)
+	status := statusOK
+	switch {
+	case r.Reached && len(warnings) > 0:
+		status = statusFailed
+	case !r.Reached:
+		if status = stopStatus(ctx); status == 0 {
+			status = statusFailed
+		}
+	}
+	return x.out.end(err, status, stopStatus(ctx))
+}
+
+// explain says what was not reached, and why.
+func (x *fan) explain(ctx context.Context, r *fanReport) {
+	why := ""
+	if ctx.Err() != nil {
+		why = context.Cause(ctx).Error()
+	}
+	var all []*subagent.Result
+	good, cancelled := 0, 0
+	for _, res := range r.Results {
+		all = append(all, res.Result)
+		switch {
+		case res.good():
+			good++
+			continue
+		case res.Stop == stopreason.Aborted && res.Error == nil:
+			cancelled++
+			continue
+		}
+		for i, line := range explain(res.Result, why, "", x.tasks[res.Index].agent) {
+			if i == 0 {
+				line = fmt.Sprintf("errand: %d %s", res.Index+1, strings.TrimPrefix(line, "errand: "))
+			}
+			x.out.diag(line + "\n")
+		}
+	}
+	f := x.flags
+	if text := deniedHint(all...); !f.quiet && !f.permissionSet && !f.policySet && !f.commandSet && text != "" {
+		x.out.diag(text + "\n")
+	}
+	text := fmt.Sprintf("errand: %d of %d completed", good, len(r.Results))
+	if n := len(r.Results) - good - cancelled; n > 0 {
+		text += fmt.Sprintf(", %d failed", n)
+	}
+	if cancelled > 0 {
+		text += fmt.Sprintf(", %d cancelled", cancelled)
+	}
+	switch {
+	case why != "" && !r.Reached:
+		text += ": " + why
+	case !r.Reached:
+		text += fmt.Sprintf("; wanted %d", r.Wanted)
+	case f.quiet || f.events:
+		return
+	}
+	x.out.diag(text + "\n")
+}
+
+// refused says why nothing was started, and returns the exit status.
+func (x *fan) refused(ctx context.Context, err error) int {
+	r, status, text := x.newReport(nil), statusUsage, ""
+	if _, ok := errors.AsType[*stopped](err); ok {
+		status, text = stopStatus(ctx), "cancelled before anything was started: "+err.Error()
+		r.Warnings = append(r.Warnings, text)
+	} else {
+		r.Error = configError(err)
+		text = r.Error.Message
+	}
+	var failed error
+	if x.flags.json || x.flags.events {
+		failed = x.out.deliver(r.text(x.flags), func(string) string { return r.text(x.flags) })
+	}
+	x.out.diag("errand: " + visible.Line(text) + "\n")
+	return x.out.end(failed, status, stopStatus(ctx))
+}

@@ -20,6 +20,7 @@ type Options struct {
 	MaxQueueBytes int
 	// MaxRequests bounds how many requests of the peer are handled at once; 0 means
 	// 64. The others wait in the queue. MaxQueueBytes bounds what those are in bytes.
+	// Four times as many can be parked beside them, see Park.
 	MaxRequests int
 	// Logger gets one record a frame (direction, method, id, bytes; never its
 	// content) at level Debug, and panics at level Error. Nil is silent.
@@ -123,12 +124,16 @@ type Conn struct {
 	serving  int
 	// servingBytes is what the requests that are served cost the queue before.
 	servingBytes int64
+	parked       int // how many are served and have given up their place
 
 	stats Stats
 }
 
 // callbackKey marks the contexts that the callbacks of a Conn get: its value is a place.
 type callbackKey struct{ c *Conn }
+
+// requestKey marks the contexts of requests: its value is the *Request.
+type requestKey struct{}
 
 // place is whose context one is.
 type place int

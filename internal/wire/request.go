@@ -32,6 +32,7 @@ type Request struct {
 	// Guarded by Conn.mu:
 	begun bool      // its turn has come
 	waits bool      // is one of Conn.waiting
+	parks bool      // is served without a place
 	frame *outgoing // the answer; nil before
 }
 
@@ -48,7 +49,7 @@ func (c *Conn) receive(f *frame, method string, size int, unread error) {
 		Method: method, Params: slices.Clone(f.params), Unread: unread,
 		c: c, id: slices.Clone(f.id), key: idKey(f.id), answer: make(chan struct{}),
 	}
-	r.ctx, r.cancel = context.WithCancelCause(c.reqCtx)
+	r.ctx, r.cancel = context.WithCancelCause(context.WithValue(c.reqCtx, requestKey{}, r))
 	c.mu.Lock()
 	c.requests[r.key] = r
 	c.open++
@@ -150,9 +151,11 @@ func (c *Conn) serve(r *Request) {
 	// Deferred: a handler that ended its goroutine must not leave the others waiting.
 	defer func() {
 		c.mu.Lock()
-		c.serving--
-		c.servingBytes -= r.cost
-		c.startWaiting()
+		if r.parks {
+			c.parked--
+		} else {
+			c.leave(r)
+		}
 		c.mu.Unlock()
 	}()
 	c.release(r.cost)
@@ -161,6 +164,40 @@ func (c *Conn) serve(r *Request) {
 	}
 	<-r.answer
 	<-r.frame.done
+}
+
+// leave gives the place of a request that is served to another; with mu held.
+func (c *Conn) leave(r *Request) {
+	c.serving--
+	c.servingBytes -= r.cost
+	c.startWaiting()
+}
+
+// parkedPerPlace is how many requests can be parked for each that Options.MaxRequests
+// lets be served.
+const parkedPerPlace = 4
+
+// Park is called by a handler that from now on only waits, for something that the peer may
+// have to ask for: its request takes nobody's place any more. ctx is the request's. Park
+// returns false where too many are parked already, and the handler had better not wait.
+func Park(ctx context.Context) bool {
+	r, ok := ctx.Value(requestKey{}).(*Request)
+	if !ok {
+		return true // it has no place
+	}
+	c := r.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.parks {
+		return true
+	}
+	if c.parked == parkedPerPlace*c.opts.MaxRequests {
+		return false
+	}
+	r.parks = true
+	c.parked++
+	c.leave(r)
+	return true
 }
 
 // ask lets the handler answer. Whatever it does, there is an answer.

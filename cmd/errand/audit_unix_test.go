@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/subagent"
 )
 
@@ -127,54 +128,86 @@ func TestAuditEnd(t *testing.T) {
 	}
 }
 
-// The agent does not write the files that rule and tell of its run, under no name of
-// theirs, whatever it may do else.
+// The agent does not reach the files that rule and tell of its run through us, under no name
+// of theirs, whatever else it may do, and whoever says so.
 func TestOwnFilesAreDenied(t *testing.T) {
 	const agent = `
 on session/prompt
+  request fs/read_text_file {"sessionId": "$session", "path": "$cwd/audit.jsonl"}
+  text "$error.code,"
   request fs/read_text_file {"sessionId": "$session", "path": "$cwd/policy.json"}
+  text "$error.code,"
+  request fs/read_text_file {"sessionId": "$session", "path": "$cwd/decide"}
+  text "$error.code,"
+  request fs/read_text_file {"sessionId": "$session", "path": "$cwd/hard"}
   text "$error.code,"
   request fs/write_text_file {"sessionId": "$session", "path": "$cwd/policy.json", "content": "{}"}
   text "$error.code,"
-  request fs/write_text_file {"sessionId": "$session", "path": "$cwd/audit.jsonl", "content": "x"}
+  request fs/write_text_file {"sessionId": "$session", "path": "$cwd/decide", "content": "{}"}
   text "$error.code,"
   request fs/write_text_file {"sessionId": "$session", "path": "$cwd/link", "content": "x"}
   text "$error.code,"
+  request terminal/create {"sessionId": "$session", "command": "cp", "args": ["a.txt", "audit.jsonl"]}
+  text "$error.code,"
+  request terminal/create {"sessionId": "$session", "command": "truncate -s 0 hard"}
+  text "$error.code,"
+  request terminal/create {"sessionId": "$session", "command": "cat \"audit\".jsonl >&2"}
+  text "$error.code,"
+  request terminal/create {"sessionId": "$session", "command": "rm", "args": ["-f", "./policy.json", "decide"]}
+  text "$error.code;"
+  request fs/read_text_file {"sessionId": "$session", "path": "$cwd/a.txt"}
+  text "$error.code,"
   request fs/write_text_file {"sessionId": "$session", "path": "$cwd/other", "content": "x"}
+  text "$error.code,"
+  request terminal/create {"sessionId": "$session", "command": "true"}
   text "$error.code"
   stop end_turn
 `
-	const policy = `{"rules": [{"name": "all", "effect": "allow", "kinds": ["read", "edit"], "paths": ["./**"]}]}`
+	const (
+		no     = "-32600,"
+		policy = `{"default": "allow", "rules": []}`
+		rule   = "deny: a file of errand's own"
+	)
 	for name, tt := range map[string]struct {
 		flags  []string
-		denied int
+		denied string // of each request for one of the files
 	}{
-		"policy":        {[]string{"--policy", "policy.json"}, 4},
-		"allow":         {[]string{"--permission", "allow"}, 2}, // which is not asked about reading, and has no policy file
-		"through links": {[]string{"--policy", "to-policy"}, 4},
+		"policy":        {[]string{"--policy", "policy.json"}, no + no + "," + no + no + "," + no + no + no + no + no},
+		"through links": {[]string{"--policy", "to-policy"}, no + no + "," + no + no + "," + no + no + no + no + no},
+		"allow":         {[]string{"--permission", "allow"}, no + ",," + no + ",," + no + no + no + no + ","},
+		"a command":     {[]string{"--permission-command", "./decide"}, no + "," + no + no + "," + no + no + no + no + no + no},
+		"its argument":  {[]string{"--permission-command", "sh ./decide"}, no + "," + no + no + "," + no + no + no + no + no + no},
+		"a pattern":     {[]string{"--permission-command", "grep -q -e decide -e ."}, no + ",," + no + ",," + no + no + no + no + ","},
+		"both":          {[]string{"--permission-command", "./decide", "--policy", "policy.json"}, strings.Repeat(no, 11)},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := newProgram(t)
+			writeFile(t, "text", p.Dir, "a.txt")
 			writeFile(t, policy, p.Dir, "policy.json")
+			writeFile(t, "#!/bin/sh\n", p.Dir, "decide")
+			if err := os.Chmod(filepath.Join(p.Dir, "decide"), 0o755); err != nil {
+				t.Fatal(err)
+			}
 			writeFile(t, "", p.Dir, "audit.jsonl")
+			if err := os.Link(filepath.Join(p.Dir, "audit.jsonl"), filepath.Join(p.Dir, "hard")); err != nil {
+				t.Fatal(err)
+			}
 			for link, to := range map[string]string{"link": "audit.jsonl", "to-policy": "policy.json"} {
 				if err := os.Symlink(to, filepath.Join(p.Dir, link)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			got := p.run(append(append([]string{"run", "--json", "--fs", "write", "--audit", "audit.jsonl", "hi"}, tt.flags...), scripted(t, agent)...)...)
+			got := p.run(append(append([]string{"run", "--json", "--fs", "write", "--terminal", "--audit", "audit.jsonl", "hi"}, tt.flags...), scripted(t, agent)...)...)
 			res := got.result(t)
-			denied := 0
+			want := strings.TrimSuffix(tt.denied, ",") + ";,,"
+			if got.status != statusOK || res.Output != want || !exists(p.Dir, "other") {
+				t.Errorf("status %d, output\n%q, want\n%q\n%s", got.status, res.Output, want, got.stderr)
+			}
 			for _, rec := range res.Permissions {
-				if rec.Rule == "deny: a file of errand's own" {
-					denied++
+				if rec.Decision == permission.Denied && rec.Rule != rule {
+					t.Errorf("denied by %q: %+v", rec.Rule, rec.Facts)
 				}
-			}
-			if got.status != statusOK || denied != tt.denied || !exists(p.Dir, "other") || !strings.HasSuffix(res.Output, ",") {
-				t.Errorf("status %d, denied %d, want %d, output %q\n%s", got.status, denied, tt.denied, res.Output, got.stderr)
-			}
-			if text := readFile(t, filepath.Join(p.Dir, "policy.json")); tt.denied == 4 && text != policy {
-				t.Errorf("the policy is %q", text)
 			}
 			if last := auditOf(t, filepath.Join(p.Dir, "audit.jsonl")); len(last) == 0 || last[len(last)-1].Type != subagent.AuditTypeEnd {
 				t.Errorf("the audit is %+v", last)

@@ -37,6 +37,7 @@ const (
 // killed; the program must not outlive us where we are killed; and Windows has no groups.
 type permissionCommand struct {
 	spec    proc.Spec
+	own     ownFiles // that make it up: whoever is ruled by it does not change them
 	timeout time.Duration
 	// always lets a standing option be its answer, where nothing else speaks against it.
 	always bool
@@ -70,6 +71,7 @@ func newPermissionCommand(text string) (*permissionCommand, error) {
 	c := &permissionCommand{
 		spec:    proc.Spec{Path: path, Args: words[1:], Dir: dir, Env: env, StderrTail: commandStderr},
 		timeout: commandTimeout,
+		own:     newOwnFiles(filesOf(dir, words)),
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	return c, nil
@@ -79,6 +81,9 @@ func newPermissionCommand(text string) (*permissionCommand, error) {
 func (c *permissionCommand) redacts(r *redact.Redactor) {
 	c.redact, c.spec.Filter = r, r.Writer
 }
+
+// GuardsReads implements permission.ReadGuard: the program gets each request.
+func (c *permissionCommand) GuardsReads() bool { return true }
 
 // close ends what is being asked and waits for the end of it. Nobody is asked after it.
 func (c *permissionCommand) close() {
@@ -105,6 +110,9 @@ func (c *permissionCommand) Decide(ctx context.Context, req permission.Request) 
 		return permission.Reject().Decide(ctx, req)
 	}
 	defer c.asking.Done()
+	if c.own.touched(req) {
+		return c.own.deny(ctx, req)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.life, cancel)()

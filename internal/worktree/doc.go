@@ -1,0 +1,38 @@
+// Package worktree gives a program a work tree of its own of somebody's git repository,
+// and says afterwards what it has changed there. It knows git and nothing else.
+//
+//	tree, err := worktree.New(ctx, "/home/me/project/parser", worktree.Options{})
+//	if err != nil {
+//		return err // nothing was left behind
+//	}
+//	// … something works in tree.Dir, and has ended …
+//	diff, err := tree.Diff(ctx)
+//	...
+//	tree.Remove()
+//
+// # What is never touched
+//
+// The user's work tree, index, HEAD, refs, stash, config and reflogs. A work tree as git
+// worktree makes it cannot promise that: it shares refs, stash and config with the
+// repository it is of. So the tree is a repository by itself. It borrows the objects of
+// the user's (objects/info/alternates), which git only reads there, has copies of its
+// branches and tags, and no remotes.
+//
+// # What is never run
+//
+// Hooks, filters, textconv, external diffs, fsmonitor: whatever a configuration can make
+// git run, written by whomever. The commands of this package work with git directories of
+// its own, which are beside the tree and which it writes itself, anew after the program
+// has ended. Of the user's repository they read where its parts are, its HEAD, its refs
+// and a few settings. They see no GIT_ variable of the environment, no credential in it
+// and neither the user's configuration nor the system's, except for those settings.
+//
+// Because no filter is run, what is stored by one stays as it is stored: an LFS pointer is
+// a pointer. End of line and encoding attributes are heeded.
+//
+// # Limits
+//
+// The objects that the tree borrows must stay: after git gc --prune=now in a repository
+// whose HEAD has moved on, a tree of the old HEAD may miss some. A program that goes out
+// of its tree can do what its user can.
+package worktree

@@ -204,7 +204,7 @@ func (x *extractor) object(key string, m map[string]any, in scope, depth int) {
 				x.tool(text)
 			}
 		}
-		if strings.ContainsAny(k, `/\`) || keyNamed(key, changesKeys) && strings.Contains(k, ".") {
+		if strings.ContainsAny(k, `/\`) || keyNamed(key, changesKeys) && strings.Contains(k, ".") || namesSensitive(k) {
 			x.path(k, key, in.cwd...)
 		}
 		x.value(k, m[k], in, depth+1)
@@ -236,7 +236,7 @@ func (x *extractor) text(key, s string, in scope, depth int) {
 		x.facts.kind(acp.ToolKindFetch)
 		return
 	}
-	if isPath || looksPath(s) {
+	if isPath || looksPath(s) || namesSensitive(s) {
 		x.path(s, key, in.cwd...)
 	}
 }

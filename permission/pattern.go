@@ -132,7 +132,9 @@ func mayMean(root, elements []string, path Path, wholesale bool) bool {
 			continue
 		}
 		names = names[len(root):]
-		same := func(e string, i int) bool { return glob(fold(e), fold(names[i])) }
+		same := func(e string, i int) bool {
+			return glob(fold(e), fold(names[i])) || !wild(e) && spelling(names[i], e)
+		}
 		if sequence(append(slices.Clone(elements), "**"), len(names), same, always) {
 			return true
 		}

@@ -109,7 +109,12 @@ func (p *place) ours(told, base, key string) []Path {
 	case strings.HasPrefix(told, "~") && (p.home == "" || len(told) > 1 && !isSlash(told[1])):
 		odd = "a home directory that is not known"
 	}
-	readings := []string{told}
+	readings, ok := alternatives(told)
+	if !ok {
+		readings, odd = []string{told}, "more braces than are looked at"
+	} else if len(readings) > 1 || readings[0] != told {
+		readings = append(readings, told)
+	}
 	if strings.HasPrefix(told, "~") && odd == "" {
 		readings = append(readings, filepath.Join(p.home, "/")+string(filepath.Separator)+told[1:])
 	}

@@ -124,7 +124,7 @@ func (f *Facts) commandsCovered(r *Rule, named bool) bool {
 	if f.unseen() {
 		return r.Shell
 	}
-	if r.Commands != nil && len(f.Commands) == 0 {
+	if (r.Commands != nil || r.Shell) && len(f.Commands) == 0 {
 		return false
 	}
 	return all(f.Commands, func(c Command) bool {
@@ -133,10 +133,18 @@ func (f *Facts) commandsCovered(r *Rule, named bool) bool {
 				return all(f.at.argument(word, c.Dir), func(p Path) bool { return !f.guarded(p) })
 			})
 		}
-		return !c.Shell && slices.ContainsFunc(r.Commands, func(pattern []string) bool {
+		return !c.Shell && len(c.Argv) > 0 && f.worksWithin(r, c) && slices.ContainsFunc(r.Commands, func(pattern []string) bool {
 			return f.argvCovered(r, pattern, c, named)
 		})
 	})
+}
+
+// worksWithin reports whether a command works in the paths of the rule, if it has some: in
+// its arguments, or where it is run.
+func (f *Facts) worksWithin(r *Rule, c Command) bool {
+	covered := func(p Path) bool { return f.pathCovered(r, p, false) }
+	return r.Paths == nil || slices.ContainsFunc(f.at.ours(c.Dir, f.Dir, ""), covered) ||
+		slices.ContainsFunc(c.Argv[1:], func(word string) bool { return slices.ContainsFunc(f.at.argument(word, c.Dir), covered) })
 }
 
 // argvCovered matches word by word. What a wildcard stands for has to be harmless; what

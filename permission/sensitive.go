@@ -123,5 +123,5 @@ func fold(name string) string {
 
 // sensitive reports whether the path, or what it leads to, is sensitive.
 func (p *place) sensitive(path Path) bool {
-	return path.Abs != "" && Sensitive(path.Abs, p.home) || path.Resolved != "" && (Sensitive(path.Resolved, p.home) || Sensitive(path.Resolved, p.realHome))
+	return path.Abs != "" && (Sensitive(path.Abs, p.home) || spellsSensitive(path.Abs, p.home)) || path.Resolved != "" && (Sensitive(path.Resolved, p.home) || Sensitive(path.Resolved, p.realHome))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/coder/acp-go-sdk"
@@ -177,10 +178,27 @@ func (a *Agent) hostRequest(s *Session, id string, act act) permission.Request {
 // surroundings fills in what a policy needs to know of the machine.
 func (a *Agent) surroundings(req *permission.Request) {
 	req.RunID = a.opts.RunID
-	req.Home, _ = os.UserHomeDir()
+	req.Home, req.UserHome = a.homes()
 	req.Resolve = resolve
 	dir := req.Dir
 	req.LookPath = func(name string) (string, error) { return proc.LookPath(programIn(dir, name), a.spec.Env) }
+}
+
+// homes returns the agent's home and, where that is another one, the user's. An agent that
+// was given none finds that of the user.
+func (a *Agent) homes() (agents, users string) {
+	users, _ = os.UserHomeDir()
+	name := "HOME"
+	if runtime.GOOS == "windows" {
+		name = "USERPROFILE"
+	}
+	switch agents = proc.Getenv(a.spec.Env, name); {
+	case agents == "" || agents == users:
+		return users, ""
+	case !filepath.IsAbs(agents):
+		return "", users // it depends on where the agent is at the moment
+	}
+	return agents, users
 }
 
 // resolve returns path with its symbolic links resolved as far as it exists. What is

@@ -63,7 +63,7 @@ func (a *Agent) readTextFile(ctx context.Context, r acp.ReadTextFileRequest) (ac
 func (a *Agent) mayRead(ctx context.Context, s *Session, at string, rec *FileRecord) error {
 	req := permission.Request{}
 	a.surroundings(&req)
-	if !permission.GuardsReads(a.opts.Permission) && !permission.Sensitive(at, req.Home) {
+	if !permission.GuardsReads(a.opts.Permission) && !permission.Sensitive(at, req.Home) && !permission.Sensitive(at, req.UserHome) {
 		return nil
 	}
 	rec.ToolCallID = a.actID()

@@ -62,7 +62,7 @@ func split(path string) []string {
 func (p *place) anchored(pattern string) (dir, real string, elements []string, known bool) {
 	defer func() { elements = slices.DeleteFunc(elements, func(e string) bool { return e == "." }) }()
 	switch {
-	case pattern == "~" || strings.HasPrefix(pattern, "~/"):
+	case ofHome(pattern):
 		return p.home, p.realHome, split(pattern[1:]), p.home != ""
 	case filepath.IsAbs(filepath.FromSlash(pattern)):
 		root := filepath.VolumeName(filepath.FromSlash(pattern)) + string(filepath.Separator)
@@ -70,6 +70,8 @@ func (p *place) anchored(pattern string) (dir, real string, elements []string, k
 	}
 	return p.dir, p.realDir, split(pattern), p.dir != ""
 }
+
+func ofHome(pattern string) bool { return pattern == "~" || strings.HasPrefix(pattern, "~/") }
 
 // covers reports whether the pattern surely means the path: as it is written, and as it
 // is with its links resolved.
@@ -100,9 +102,14 @@ func names(pattern string) bool {
 // if whole directories go, something in it.
 func (p *place) touches(pattern string, path Path, wholesale bool) bool {
 	dir, real, elements, known := p.anchored(pattern)
-	if !known {
-		return false
+	if known && p.touchesIn(dir, real, elements, path, wholesale) {
+		return true
 	}
+	// Whoever wrote the rule may have meant its own home.
+	return ofHome(pattern) && p.user != "" && p.touchesIn(p.user, p.realUser, elements, path, wholesale)
+}
+
+func (p *place) touchesIn(dir, real string, elements []string, path Path, wholesale bool) bool {
 	if mayMean(split(dir), elements, path, wholesale) || mayMean(split(real), elements, path, wholesale) {
 		return true
 	}

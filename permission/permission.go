@@ -21,9 +21,12 @@ type Request struct {
 	// Dir is the absolute directory of the session, against which relative paths
 	// in the tool call are meant; empty where the session is not ours.
 	Dir string `json:"dir"`
-	// Home is the absolute home directory, for paths that begin with ~; empty where
-	// it is not known, and such paths are not understood then.
+	// Home is the agent's home directory, absolute, for paths that begin with ~; empty
+	// where it is not known, and such paths are not understood then.
 	Home string `json:"home"`
+	// UserHome is our own where that is another one; else it is empty. What is sensitive
+	// in a home is so in it too, and what a rule denies or asks about below ~.
+	UserHome string `json:"userHome"`
 	// Resolve returns path, which is absolute and may hold "..", with its symbolic
 	// links resolved as far as it exists. It is how the package sees the file system;
 	// nil means that paths are compared as they are written. An error means that

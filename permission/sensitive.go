@@ -123,5 +123,10 @@ func fold(name string) string {
 
 // sensitive reports whether the path, or what it leads to, is sensitive.
 func (p *place) sensitive(path Path) bool {
-	return path.Abs != "" && (Sensitive(path.Abs, p.home) || spellsSensitive(path.Abs, p.home)) || path.Resolved != "" && (Sensitive(path.Resolved, p.home) || Sensitive(path.Resolved, p.realHome))
+	for _, home := range p.homes {
+		if path.Abs != "" && (Sensitive(path.Abs, home) || spellsSensitive(path.Abs, home)) || path.Resolved != "" && Sensitive(path.Resolved, home) {
+			return true
+		}
+	}
+	return false
 }

@@ -41,6 +41,9 @@ type ACPOptions struct {
 	Graces client.Graces
 	// Sweep says how far the shutdown looks for processes that were left behind.
 	Sweep client.SweepMode
+	// Home, if set, gives each run a home directory of its own. nil means that the agent
+	// finds the user's.
+	Home *Home
 	// Kill, if set, ends the agents of this provider by SIGKILL when it ends, and what
 	// they started with them: at once, also one that is being started or closed. It is
 	// for who cannot wait for the graces any longer, after the second Ctrl-C say.
@@ -121,7 +124,13 @@ func (p *acpProvider) check() (err error) {
 		*list = slices.Clone(*list)
 	}
 	p.cmd.Paths = slices.Clone(p.cmd.Paths)
-	return client.Check(p.cmd, p.clientOptions(nil, nil))
+	if err := client.Check(p.cmd, p.clientOptions(nil, nil)); err != nil {
+		return err
+	}
+	if p.opts.Home != nil {
+		p.opts.Home, err = p.opts.Home.checked(p.cmd)
+	}
+	return err
 }
 
 // clientOptions are the options of a run's agent; r and h are nil where they are only
@@ -186,15 +195,43 @@ func (p *acpProvider) Name() string { return p.name }
 func (p *acpProvider) Capabilities() []Capability { return []Capability{CapabilityMaxDepth} }
 
 func (p *acpProvider) Start(ctx context.Context, req Request) (Run, error) {
-	dir, err := prepare(ctx, p, &req, p.cmd.Dir)
+	dir, depth, err := p.prepare(ctx, &req)
 	if err != nil {
 		return nil, err
 	}
-	depth, err := childDepth(p.opts.MaxDepth, req.MaxDepth)
-	if err != nil {
-		return nil, named(p, err)
+	return p.start(ctx, req, dir, depth)
+}
+
+// prepare refuses what can be refused before anything is started, and returns the directory
+// to work in and where the agent will stand.
+func (p *acpProvider) prepare(ctx context.Context, req *Request) (dir string, d depth, err error) {
+	if dir, err = prepare(ctx, p, req, p.cmd.Dir); err != nil {
+		return "", depth{}, err
 	}
+	if d, err = childDepth(p.opts.MaxDepth, req.MaxDepth); err != nil {
+		return "", depth{}, named(p, err)
+	}
+	return dir, d, nil
+}
+
+// start starts an agent for the request.
+func (p *acpProvider) start(ctx context.Context, req Request, dir string, d depth) (Run, error) {
 	r := newRun(ctx, p.name, req)
+	a, err := p.ready(r.ctx, r, dir, d)
+	if err != nil {
+		return nil, p.notStarted(r, a.known, err)
+	}
+	return a.begin(), nil
+}
+
+// ready starts the agent of r and makes the session, and comes back when r could begin. ctx
+// bounds that. What is known of the run is in its known, also where it failed; then nothing
+// is left behind.
+func (p *acpProvider) ready(ctx context.Context, r *run, dir string, d depth) (*acpRun, error) {
+	a := &acpRun{
+		run: r, provider: p, known: r.newResult(dir),
+		hosted: newHosted(p.opts.Files != client.FilesNone, p.opts.Terminals),
+	}
 	if p.opts.MaxOutput > 0 {
 		r.collect.limit = p.opts.MaxOutput
 	}
@@ -202,30 +239,31 @@ func (p *acpProvider) Start(ctx context.Context, req Request) (Run, error) {
 	if r.audit != nil {
 		r.collect.seen = r.audit.toolCall
 	}
-	base := r.newResult(dir)
-	base.Agent.Command = append([]string{p.cmd.Path}, p.cmd.Args...)
-
+	release, err := gateStart(ctx, p.cmd.Path)
+	if err != nil {
+		return a, err
+	}
+	defer release()
 	cmd := p.cmd
 	cmd.Dir = dir
-	cmd.Env = slices.Concat(cmd.Env, depth.env())
-	services := newHosted(p.opts.Files != client.FilesNone, p.opts.Terminals)
-	agent, err := client.Start(r.ctx, cmd, p.clientOptions(r, services))
-	if err != nil {
-		base.fillFailed(err)
-		return nil, p.notStarted(r, base, err)
+	cmd.Env = slices.Concat(cmd.Env, d.env())
+	if p.opts.Home != nil {
+		if a.home, err = p.opts.Home.make(&cmd); err != nil {
+			return a, err
+		}
 	}
-	r.setSecrets(agent.Redact)
-	a := &acpRun{run: r, agent: agent, provider: p, hosted: services}
-	if err := a.open(&base); err != nil {
-		a.close(&base)
-		a.amend(err, base.Exit)
-		return nil, p.notStarted(r, base, err)
+	if a.agent, err = client.Start(ctx, cmd, p.clientOptions(r, a.hosted)); err != nil {
+		a.known.fillFailed(err)
+		a.removeHome(&a.known)
+		return a, err
 	}
-	r.begin(base, driver{turn: a.turn, look: a.look, close: func(final *Result) {
-		a.close(final)
-		r.audit.end(final)
-	}})
-	return r, nil
+	r.setSecrets(a.agent.Redact)
+	if err := a.open(ctx); err != nil {
+		a.close(&a.known)
+		a.amend(err, a.known.Exit)
+		return a, err
+	}
+	return a, nil
 }
 
 // notStarted makes the error of a start that failed. What is known of the run goes

@@ -11,19 +11,23 @@ import (
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/envscrub"
+	"github.com/errand-acp/errand/internal/home"
 )
 
 // acpRun is what an ACP run has beside its run: the agent and its session.
 type acpRun struct {
 	*run
 	provider *acpProvider
+	known    Result // of the run, before it begins
+	home     *home.Home
 	agent    *client.Agent
 	session  *client.Session
 	hosted   *hosted
 }
 
 // open makes the session and puts what is known by then into base.
-func (a *acpRun) open(base *Result) error {
+func (a *acpRun) open(ctx context.Context) error {
+	base := &a.known
 	info := a.agent.Info()
 	base.ProtocolVersion = &info.ProtocolVersion
 	base.Agent.Name, base.Agent.Version = nonEmpty(a.redact(info.Name)), nonEmpty(a.redact(info.Version))
@@ -35,10 +39,12 @@ func (a *acpRun) open(base *Result) error {
 	}
 
 	// A block that the agent does not take is refused before there is a session.
-	if err := a.agent.CheckPrompt(a.req.Prompt); err != nil {
-		return err
+	if !a.waiting {
+		if err := a.agent.CheckPrompt(a.req.Prompt); err != nil {
+			return err
+		}
 	}
-	session, err := a.agent.NewSession(a.ctx, &client.SessionOptions{
+	session, err := a.agent.NewSession(ctx, &client.SessionOptions{
 		OnReply: func(id string, result json.RawMessage) {
 			a.collect.setSession(id)
 			a.collect.newSession(result)
@@ -52,8 +58,17 @@ func (a *acpRun) open(base *Result) error {
 	base.SessionID = &id
 	model, mode := a.collect.modelAndMode()
 	base.Model, base.Mode = redactPtr(model, a.redact), redactPtr(mode, a.redact)
-	a.audit.begin(base)
 	return nil
+}
+
+// begin lets the run go.
+func (a *acpRun) begin() Run {
+	a.audit.begin(&a.known)
+	a.run.begin(a.known, driver{turn: a.turn, look: a.look, close: func(final *Result) {
+		a.close(final)
+		a.audit.end(final)
+	}})
+	return a.run
 }
 
 // amend adds to the error of a session that could not be made what the agent told until
@@ -103,7 +118,7 @@ func (a *acpRun) prompt(ctx context.Context) (client.Answer, error) {
 			a.cancel(&idleError{limit})
 		})
 	}
-	return a.session.Prompt(ctx, a.req.Prompt, &client.PromptOptions{OnReply: func() {
+	return a.session.Prompt(ctx, a.req.Prompt, &client.PromptOptions{OnSent: a.promptSent, OnReply: func() {
 		// From here on updates are late, unless there is a settle time for them.
 		if a.provider.opts.SettleTime == 0 {
 			a.endTurn()
@@ -157,6 +172,7 @@ func (a *acpRun) close(final *Result) {
 		final.Warnings = append(final.Warnings, fmt.Sprintf(
 			"answers of the agent were ignored: %d to requests that it had answered, %d to requests that were never made", s.DuplicateAnswers, s.StrayAnswers))
 	}
+	a.removeHome(final)
 	if report.StderrErr != nil {
 		final.Warnings = append(final.Warnings, a.redact("not all of stderr was passed on: "+report.StderrErr.Error()))
 	}
@@ -169,6 +185,16 @@ func (a *acpRun) close(final *Result) {
 		if final.Error == nil {
 			final.Error = &Error{Kind: client.KindLeftover, Step: client.StepShutdown, Message: text}
 		}
+	}
+}
+
+// removeHome removes the run's own home, if it has one, once its processes have ended.
+func (a *acpRun) removeHome(final *Result) {
+	if a.home == nil {
+		return
+	}
+	if err := a.home.Remove(); err != nil {
+		final.Warnings = append(final.Warnings, a.redact("the home of the run is left behind: "+err.Error()))
 	}
 }
 

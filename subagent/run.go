@@ -45,16 +45,19 @@ type run struct {
 	outcome               *Result
 	done                  chan struct{} // closed when outcome is set
 	ended                 chan struct{} // closed when the end event was told
+	sent                  chan struct{} // closed when something of the prompt was written
+	sentOnce              sync.Once
 
 	closeOnce sync.Once
 	final     *Result // set by closeOnce
 
 	tell sync.Mutex // held while Events runs: one event at a time; guards what is below
 	// early holds the events that came before the start event; begun and over say
-	// that the start and the end were told.
-	early       []Event
-	earlyBytes  int
-	begun, over bool
+	// that the start and the end were told, waiting that there is no request yet: req
+	// comes with it.
+	early                []Event
+	earlyBytes           int
+	waiting, begun, over bool
 
 	muted atomic.Bool   // no event is told any more
 	grace time.Duration // listenerGrace; not changed after begin
@@ -94,13 +97,31 @@ type turnEnd struct {
 
 // newRun returns a run that has not begun. ctx is the one given to Start.
 func newRun(ctx context.Context, provider string, req Request) *run {
-	r := &run{
-		id: newRunID(), provider: provider, req: req, started: time.Now(),
-		collect: newCollector(), updates: newUpdateQueue(),
-		done: make(chan struct{}), ended: make(chan struct{}), grace: listenerGrace,
-	}
-	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	r := newWaiting(provider)
+	r.accept(ctx, req)
 	return r
+}
+
+// newWaiting returns a run that has not even a request. What happens until it accepts one
+// is kept for whoever made that.
+func newWaiting(provider string) *run {
+	return &run{
+		id: newRunID(), provider: provider, waiting: true,
+		collect: newCollector(), updates: newUpdateQueue(),
+		done: make(chan struct{}), ended: make(chan struct{}), sent: make(chan struct{}), grace: listenerGrace,
+	}
+}
+
+// accept gives the run its request. From here on it counts as started.
+func (r *run) accept(ctx context.Context, req Request) {
+	r.started = time.Now()
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	r.tell.Lock()
+	defer r.tell.Unlock()
+	r.req, r.waiting = req, false
+	if req.Events == nil {
+		r.early = nil
+	}
 }
 
 // begin lets the run go once its session exists. base holds what is known by then.
@@ -164,6 +185,12 @@ func (r *run) turn(over func(turnEnd)) {
 	end = r.driver.turn(r.ctx)
 	returned = true
 }
+
+// promptSent says that something of the prompt was written: the agent may be at work on it.
+func (r *run) promptSent() { r.sentOnce.Do(func() { close(r.sent) }) }
+
+// prompted is closed once promptSent was called.
+func (r *run) prompted() <-chan struct{} { return r.sent }
 
 // settle makes the outcome.
 func (r *run) settle(end turnEnd) *Result {

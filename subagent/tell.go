@@ -14,12 +14,12 @@ const keepEarly = keepUnread
 // event tells the request's Events of e, or keeps it until the start was told. What
 // comes after the end is not told.
 func (r *run) event(e Event) {
-	if r.req.Events == nil {
-		return
-	}
 	e.RunID, e.Time = r.id, time.Now()
 	r.tell.Lock()
 	defer r.tell.Unlock()
+	if r.req.Events == nil && !r.waiting {
+		return
+	}
 	if r.begun {
 		if r.over || r.muted.Load() {
 			return
@@ -45,9 +45,10 @@ func (r *run) tellStart() {
 	}
 	r.tell.Lock()
 	defer r.tell.Unlock()
-	start := startOf(&r.base)
-	r.call(Event{Type: EventStart, RunID: r.id, Time: time.Now(), Start: &start})
+	start, now := startOf(&r.base), time.Now()
+	r.call(Event{Type: EventStart, RunID: r.id, Time: now, Start: &start})
 	for _, e := range r.early {
+		e.Time = now // when they are told: a start is the first there is
 		r.call(e)
 	}
 	r.early, r.begun = nil, true

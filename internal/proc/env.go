@@ -59,6 +59,12 @@ func runsOf(env []string) string {
 	return os.Getenv(RunVariable)
 }
 
+// Getenv returns the value of a variable in env, which is empty where it is not set.
+func Getenv(env []string, name string) string {
+	value, _ := lookup(env, name)
+	return value
+}
+
 // lookup returns the value of name in env, where the last entry counts.
 func lookup(env []string, name string) (value string, ok bool) {
 	for _, entry := range slices.Backward(env) {

@@ -82,6 +82,9 @@ func (p *place) paths(told, base, key string) []Path {
 		for i := range out {
 			out[i].Told = told
 		}
+		if !p.plain(told, base) {
+			out = append(out, p.ours(told, base, key)...) // for those who know no URIs
+		}
 		return out
 	}
 	if p.local != nil && rooted(told) {
@@ -170,39 +173,6 @@ func (p *place) one(told, reading, base, key, odd string) Path {
 const maxPath = 4096
 
 const oddNUL = "a NUL character"
-
-// argument returns the paths that an argument of a command may name: all of it, the
-// value of a flag, a part of host:path or @file. Most are none; it is for those who
-// must not miss one.
-func (p *place) argument(arg, base string) []Path {
-	if arg == "" || len(arg) > maxPath || strings.Contains(arg, "://") && !isFile(arg) {
-		return nil
-	}
-	pieces := []string{}
-	add := func(piece string) {
-		if piece != "" && !strings.ContainsAny(piece, "\n\r") && !slices.Contains(pieces, piece) {
-			pieces = append(pieces, piece)
-		}
-	}
-	if !strings.HasPrefix(arg, "-") {
-		add(arg)
-	} else if i := strings.IndexAny(arg, "/.~"); i > 0 && !strings.HasPrefix(arg, "--") {
-		add(arg[i:]) // -I../x
-	}
-	if !isFile(arg) {
-		parts := strings.FieldsFunc(arg, func(r rune) bool { return strings.ContainsRune("=:,@;", r) })
-		for i, part := range parts {
-			if i > 0 || !strings.HasPrefix(part, "-") {
-				add(part)
-			}
-		}
-	}
-	var out []Path
-	for _, piece := range pieces {
-		out = append(out, p.paths(piece, base, "command")...)
-	}
-	return out
-}
 
 // inside reports whether the path is the session's directory or in it.
 func (p *place) inside(path Path) bool {

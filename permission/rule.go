@@ -159,9 +159,10 @@ func (f *Facts) argvCovered(r *Rule, pattern []string, c Command, named bool) bo
 		if i < program || i == program && (runsOthers(c.Argv) || strings.ContainsAny(argv[i], `/\`)) {
 			return false
 		}
-		return !smuggles(c.Argv, i-program) && all(f.at.argument(argv[i], c.Dir), func(p Path) bool {
+		paths, doubtful := f.at.readings(argv[i], c.Dir)
+		return !smuggles(c.Argv, i-program) && all(paths, func(p Path) bool {
 			return r.reaches(f, p) && f.pathCovered(r, p, named)
-		})
+		}) && !(named && slices.ContainsFunc(doubtful, f.guarded))
 	}
 	return sequence(pattern, len(argv), func(e string, i int) bool {
 		switch {

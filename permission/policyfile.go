@@ -5,13 +5,16 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/coder/acp-go-sdk"
 	"github.com/go-json-experiment/json"
@@ -31,7 +34,8 @@ type PolicyError struct {
 	// Field is the field, as a JSON path in the rule or the file: commands/0; empty
 	// where the file is no JSON.
 	Field string
-	Err   error
+	// Err is what is wrong there.
+	Err error
 }
 
 func (e *PolicyError) Error() string {
@@ -58,9 +62,10 @@ type policyFile struct {
 // leaves all to the default), and what could not mean anything; the error is a
 // *PolicyError. Ask is not in the file: the caller sets it.
 func ParseRules(text []byte) (*Rules, error) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	file := policyFile{Version: 1, Rules: &Rules{}}
 	if err := json.Unmarshal(text, &file, json.RejectUnknownMembers(true)); err != nil {
-		return nil, syntaxError(file.Rules, err)
+		return nil, syntaxError(file.Rules, text, err)
 	}
 	if at, what := unset(text); what != "" {
 		return nil, placed(file.Rules, at, errors.New(what))
@@ -88,26 +93,68 @@ func unset(text []byte) (at jsontext.Pointer, what string) {
 		switch at = d.StackPointer(); {
 		case token.Kind() == 'n':
 			return at, "it is null"
-		case (at == "/default" || at == "/sensitive") && token.Kind() == '"' && token.String() == "":
-			return at, badEffect("").Error()
+		case token.Kind() == '"' && token.String() == "" && isEffect(string(at)):
+			return at, "it is empty; there is deny, ask and allow"
 		}
 	}
 }
 
-// syntaxError names the place that the JSON library found.
-func syntaxError(r *Rules, err error) error {
-	semantic, ok := errors.AsType[*json.SemanticError](err)
+func isEffect(at string) bool {
+	return at == "/default" || at == "/sensitive" || strings.HasPrefix(at, "/rules/") && strings.Count(at, "/") == 3 && strings.HasSuffix(at, "/effect")
+}
+
+// syntaxError says what is wrong with the text, and where.
+func syntaxError(r *Rules, text []byte, err error) error {
+	if e, ok := errors.AsType[*json.SemanticError](err); ok {
+		out := placed(r, e.JSONPointer, err)
+		if errors.Is(err, json.ErrUnknownName) {
+			out.Err = errors.New("there is no such field")
+		} else {
+			out.Err = wrongType(e, strings.HasPrefix(out.Field, "commands/"))
+		}
+		return out
+	}
+	e, ok := errors.AsType[*jsontext.SyntacticError](err)
 	if !ok {
 		return &PolicyError{Err: err}
 	}
-	out := placed(r, semantic.JSONPointer, err)
+	before := text[:min(int(e.ByteOffset), len(text))]
+	what := strings.TrimPrefix(e.Err.Error(), "jsontext: ")
 	switch {
-	case errors.Is(err, json.ErrUnknownName):
-		out.Err = errors.New("there is no such field")
-	case strings.HasPrefix(out.Field, "commands"):
-		out.Err = fmt.Errorf(`a command is a list of words, as ["go", "test", "**"]: %w`, err)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		what, before = "it ends too early", text
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		what = "it is there twice"
 	}
-	return out
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	return placed(r, e.JSONPointer, fmt.Errorf("line %d, column %d: %s", bytes.Count(before, []byte("\n"))+1, column, what))
+}
+
+// wrongType says of what type a value is and has to be.
+func wrongType(e *json.SemanticError, isCommand bool) error {
+	is := map[jsontext.Kind]string{
+		'n': "null", 't': "true", 'f': "false", '"': "a string", '0': "a number", '{': "an object", '[': "a list",
+	}[e.JSONKind]
+	want := "an object"
+	if e.GoType != nil {
+		switch e.GoType.Kind() {
+		case reflect.String:
+			want = "a string"
+		case reflect.Bool:
+			want = "true or false"
+		case reflect.Int:
+			want = "a whole number"
+		case reflect.Slice:
+			want = "a list"
+		}
+	}
+	if isCommand && want == "a list" {
+		want = `a list of words, as ["go", "test", "**"]`
+	}
+	if e.JSONKind == '0' && want == "a whole number" {
+		return errors.New("it has to be " + want)
+	}
+	return fmt.Errorf("it is %s, and has to be %s", is, want)
 }
 
 // placed is err with the rule and the field that it is about.
@@ -164,6 +211,8 @@ var toolKinds = []acp.ToolKind{
 
 func (r *Rule) validate() (field string, err error) {
 	switch {
+	case r.Effect == "":
+		return "effect", errors.New("it is missing; there is deny, ask and allow")
 	case r.Effect != EffectAllow && r.Effect != EffectAsk && r.Effect != EffectDeny:
 		return "effect", badEffect(r.Effect)
 	case r.Always && r.Effect == EffectDeny:
@@ -209,14 +258,14 @@ func (r *Rule) validate() (field string, err error) {
 	}
 	for i, h := range r.Hosts {
 		if !hostPattern.MatchString(h) {
-			return fmt.Sprintf("hosts/%d", i), fmt.Errorf("%q is no host, as example.com or *.example.com", h)
+			return fmt.Sprintf("hosts/%d", i), fmt.Errorf("%q is no host, as example.com, *.example.com or ::1, without a port", h)
 		}
 	}
 	return "", nil
 }
 
-// hostPattern is what can match a host: a name, all below one, or any.
-var hostPattern = regexp.MustCompile(`^(\*|(\*\.)?[\pL\pN_-]+(\.[\pL\pN_-]+)*)$`)
+// hostPattern is what can match a host: a name, all below one, an address, or any.
+var hostPattern = regexp.MustCompile(`^(\*|(\*\.)?[\pL\pN_-]+(\.[\pL\pN_-]+)*|[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*)$`)
 
 func validPath(p string) error {
 	switch {

@@ -29,6 +29,15 @@ func TestWarnings(t *testing.T) {
 		{"no command", `{"effect":"allow","kinds":["execute"]}`, "rule 1: names no commands, and matches no call that runs one"},
 		{"a set of characters in what is denied", `{"effect":"deny","paths":["[ab]/**","./x"]}`, "rule 1: in [ab]/**, [ and { stand for themselves; only * and ? are wildcards"},
 		{"alternatives in what is asked about", `{"effect":"ask","paths":["./{a,b}"]}`, "rule 1: in ./{a,b}, [ and { stand for themselves; only * and ? are wildcards"},
+		{"a set of characters in what is allowed", `{"effect":"allow","paths":["./[ab]*"]}`, "rule 1: in ./[ab]*, [ and { stand for themselves; only * and ? are wildcards"},
+		{"a range in what is allowed", `{"effect":"allow","paths":["./[a-c].go"]}`, "rule 1: in ./[a-c].go, [ and { stand for themselves; only * and ? are wildcards"},
+		{"alternatives in what is allowed", `{"effect":"allow","paths":["./{a,b}/**"]}`, "rule 1: in ./{a,b}/**, [ and { stand for themselves; only * and ? are wildcards"},
+		{"a page of a web framework", `{"effect":"allow","paths":["./app/[id].tsx","./app/[[...slug]]/page.tsx","./app/[post-id]/**"]}`, ""},
+		{"a directory that is allowed with a slash", `{"effect":"allow","paths":["./src/"]}`, "rule 1: ./src/ is the directory alone, and nothing in it; ./src/** is all of it"},
+		{"a directory that is denied with a slash", `{"effect":"deny","paths":["./src/"]}`, ""},
+		{"an end without a directory in what is denied", `{"effect":"deny","paths":["*.pem"]}`, "rule 1: *.pem is in the session's directory alone; **/*.pem is below it too"},
+		{"an end of this directory in what is denied", `{"effect":"deny","paths":["./*.pem"]}`, ""},
+		{"an end without a directory in what is allowed", `{"effect":"allow","paths":["*.go"]}`, ""},
 		{"brackets in what is allowed", `{"effect":"allow","paths":["./app/[id]/**"]}`, ""},
 		{"a title", `{"effect":"allow","titles":["Read *"]}`, "rule 1: goes by the agent's own words alone"},
 	}
@@ -124,7 +133,10 @@ func TestPolicySchema(t *testing.T) {
 		`{"rules":[{"effect":"allow","paths":[""]}]}`:                   false,
 		`{"rules":[{"effect":"deny","hosts":["*evil.com"]}]}`:           false,
 		`{"rules":[{"effect":"deny","hosts":["evil2.com."]}]}`:          false,
-		`{"rules":[{"effect":"deny","hosts":["*."]}]}`:                  false,
+		`{"rules":[{"effect":"deny","hosts":["::1","fe80::1","2001:db8::192.0.2.1"]}]}`:                       true,
+		`{"rules":[{"effect":"deny","hosts":["[::1]"]}]}`:                                                     false,
+		`{"rules":[{"effect":"deny","hosts":["a.org:80"]}]}`:                                                  false,
+		`{"rules":[{"effect":"deny","hosts":["*."]}]}`:                                                        false,
 		`{"rules":[{"effect":"deny","hosts":["*","*.a-b.example","bücher.example","localhost","10.0.0.1"]}]}`: true,
 	} {
 		check(text, want)
@@ -177,5 +189,40 @@ func TestRulesInGo(t *testing.T) {
 	}
 	if d, _ := permission.Decide(t.Context(), &permission.Rules{}, call(t, edit("a"))); d.OptionID != "no" || d.Rule != "deny: default" {
 		t.Errorf("the zero value: %+v", d)
+	}
+}
+
+// What is wrong is told in the words of the file, and where.
+func TestPolicyErrorTexts(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\n \"rules\": [\n  {\"effect\" \"deny\"}]}":   `policy: rule 1: effect: line 3, column 13: invalid character '"' after object name (expecting ':')`,
+		`{"rules":[{"effect":"allow","kinds":"read"}]}`: "policy: rule 1: kinds: it is a string, and has to be a list",
+		`[]`:           "policy: it is a list, and has to be an object",
+		`{"rules":{}}`: "policy: rules: it is an object, and has to be a list",
+		`{"rules":[{"name":"x","effect":"allow","shell":"yes"}]}`: "policy: rule 1 (x): shell: it is a string, and has to be true or false",
+		`{"rules":[{"effect":1,"shell":true}]}`:                   "policy: rule 1: effect: it is a number, and has to be a string",
+		`{"version":1.5,"rules":[]}`:                              "policy: version: it has to be a whole number",
+		`{"version":"1","rules":[]}`:                              "policy: version: it is a string, and has to be a whole number",
+		`{"rules":[1]}`:                                           "policy: rule 1: it is a number, and has to be an object",
+		``:                                                        "policy: line 1, column 1: it ends too early",
+		"{\"rules\": [\n":                                         "policy: rules: line 2, column 1: it ends too early",
+		"{\"rules\":[]}\n{}":                                      "policy: line 2, column 1: invalid character '{' after top-level value",
+		`{"default":"deny","default":"allow","rules":[]}`:           "policy: default: line 1, column 19: it is there twice",
+		`{"rules":[{"shell":true}]}`:                                "policy: rule 1: effect: it is missing; there is deny, ask and allow",
+		`{"rules":[{"effect":"","shell":true}]}`:                    "policy: rule 1: effect: it is empty; there is deny, ask and allow",
+		`{"rules":[{"effect":"allow","commands":["go test"]}]}`:     `policy: rule 1: commands/0: it is a string, and has to be a list of words, as ["go", "test", "**"]`,
+		"{\"rules\":[{\"effect\":\"allow\",\"paths\":[\"\xff\"]}]}": "policy: rule 1: paths/0: line 1, column 39: invalid UTF-8",
+	} {
+		_, err := permission.ParseRules([]byte(text))
+		if err == nil {
+			t.Fatalf("%s: no error", text)
+		}
+		if diff := cmp.Diff(want, err.Error()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+	// A byte order mark is what some editors leave.
+	if _, err := permission.ParseRules([]byte("\ufeff" + workspace)); err != nil {
+		t.Error(err)
 	}
 }

@@ -90,7 +90,7 @@ func TestParseRulesErrors(t *testing.T) {
 	tests := []struct{ name, text, rule, field string }{
 		{"an unknown field", `{"rules":[], "defalt":"ask"}`, "", "defalt"},
 		{"an unknown field in a rule", `{"rules":[{"name":"x","effect":"ask","shell":true},{"effect":"ask","path":["a"]}]}`, "rule 2", "path"},
-		{"a repeated field", `{"default":"deny","default":"allow","rules":[]}`, "", ""},
+		{"a repeated field", `{"default":"deny","default":"allow","rules":[]}`, "", "default"},
 		{"another case", `{"Default":"deny","rules":[]}`, "", "Default"},
 		{"an unknown effect", `{"rules":[{"name":"x","effect":"permit","shell":true}]}`, "rule 1 (x)", "effect"},
 		{"an unknown default", `{"default":"maybe","rules":[]}`, "", "default"},

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,11 +19,10 @@ func (r *Rules) Warnings() []string {
 			for _, w := range rule.warnings() {
 				out = append(out, rule.where(i)+": "+w)
 			}
-			continue
 		}
 		for _, p := range rule.Paths {
-			if strings.ContainsAny(p, "[{") {
-				out = append(out, fmt.Sprintf("%s: in %s, [ and { stand for themselves; only * and ? are wildcards", rule.where(i), p))
+			if w := pathWarning(p, rule.Effect == EffectAllow); w != "" {
+				out = append(out, rule.where(i)+": "+w)
 			}
 		}
 	}
@@ -37,6 +37,26 @@ func (r *Rules) Warnings() []string {
 		out = append(out, "sensitive: keys and credentials are treated as any other file")
 	}
 	return out
+}
+
+// literal is a name in brackets that some have: [id].tsx, [[...slug]].
+var literal = regexp.MustCompile(`^\[+(\.\.\.)?\w{2,}([_-]\w{2,})*\]+(\.\w+)*$`)
+
+// pathWarning says what a path may have been meant to be.
+func pathWarning(p string, allows bool) string {
+	odd := strings.ContainsAny(p, "[{")
+	if allows && odd {
+		odd = slices.ContainsFunc(split(p), func(e string) bool { return strings.ContainsAny(e, "[{") && !literal.MatchString(e) })
+	}
+	switch {
+	case odd:
+		return fmt.Sprintf("in %s, [ and { stand for themselves; only * and ? are wildcards", p)
+	case allows && strings.HasSuffix(p, "/") && len(split(p)) > 0:
+		return fmt.Sprintf("%s is the directory alone, and nothing in it; %s** is all of it", p, p)
+	case !allows && wild(p) && !strings.Contains(p, "/") && p != "**":
+		return fmt.Sprintf("%s is in the session's directory alone; **/%s is below it too", p, p)
+	}
+	return ""
 }
 
 func (r *Rule) warnings() []string {

@@ -119,6 +119,7 @@ func startError(ctx context.Context, err error) error {
 
 // callTurn calls a session's Turn and reads its answer.
 func (r *run) callTurn(ctx context.Context, s *Session) turnEnd {
+	r.promptSent()
 	var one sync.Mutex // held while an update is reported; guards over
 	over := false
 	defer func() {

@@ -171,21 +171,35 @@ func errorData(data []byte) string {
 }
 
 // deniedHint says that the agent wanted more than it might, where nobody has decided
-// that yet; else it is empty.
+// that yet, or nobody was there to answer what a policy asks; else it is empty.
 func deniedHint(results ...*subagent.Result) string {
-	n := 0
+	undecided, unasked := 0, 0
 	for _, res := range results {
 		for _, p := range res.Permissions {
-			if p.Decision == permission.Denied {
-				n++
+			switch {
+			case p.Decision != permission.Denied:
+			case strings.HasSuffix(p.Rule, ": nobody to ask"):
+				unasked++
+			case !ofPolicy(p.Rule):
+				undecided++
 			}
 		}
 	}
-	switch n {
-	case 0:
-		return ""
-	case 1:
+	switch {
+	case unasked == 1:
+		return "errand: the policy asks about a permission request, and nobody was there to answer; --permission ask or --permission-command would"
+	case unasked > 1:
+		return fmt.Sprintf("errand: the policy asks about %d permission requests, and nobody was there to answer; --permission ask or --permission-command would", unasked)
+	case undecided == 1:
 		return "errand: a permission request was denied, which is the default; --permission allow approves"
+	case undecided > 1:
+		return fmt.Sprintf("errand: %d permission requests were denied, which is the default; --permission allow approves", undecided)
 	}
-	return fmt.Sprintf("errand: %d permission requests were denied, which is the default; --permission allow approves", n)
+	return ""
+}
+
+// ofPolicy reports whether a rule's name is that of permission.Rules, which somebody wrote.
+func ofPolicy(rule string) bool {
+	effect, _, _ := strings.Cut(rule, ": ")
+	return slices.Contains([]permission.Effect{permission.EffectAllow, permission.EffectAsk, permission.EffectDeny}, permission.Effect(effect)) && effect != rule
 }

@@ -137,6 +137,7 @@ func TestExplain(t *testing.T) {
 
 func TestDeniedHint(t *testing.T) {
 	record := func(d permission.Outcome) permission.Record { return permission.Record{Decision: d} }
+	unasked := permission.Record{Decision: permission.Denied, Rule: "ask: default: nobody to ask"}
 	for _, tt := range []struct {
 		records []permission.Record
 		want    string
@@ -145,6 +146,9 @@ func TestDeniedHint(t *testing.T) {
 		{[]permission.Record{record(permission.Allowed), record(permission.Cancelled)}, ""},
 		{[]permission.Record{record(permission.Denied)}, "a permission request was denied"},
 		{[]permission.Record{record(permission.Denied), record(permission.Denied)}, "2 permission requests were denied"},
+		{[]permission.Record{unasked}, "the policy asks about a permission request, and nobody was there to answer; --permission ask or --permission-command would"},
+		{[]permission.Record{unasked, unasked, record(permission.Allowed)}, "the policy asks about 2 permission requests"},
+		{[]permission.Record{{Decision: permission.Denied, Rule: "deny: rule 1"}, {Decision: permission.Denied, Rule: "ask: x: ask"}}, ""},
 	} {
 		got := deniedHint(&subagent.Result{Permissions: tt.records})
 		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {

@@ -66,6 +66,9 @@ func TestPolicyFile(t *testing.T) {
 				t.Errorf("%s by %q, facts %v; want %s by %q", rec.Decision, rec.Rule, rec.Facts, tt.decision, tt.rule)
 			}
 			has(t, "stderr", got.stderr, fmt.Sprintf("permission: Edit a.go: %s (rule: %s)", tt.decision, tt.rule))
+			if asks := strings.Contains(got.stderr, "--permission ask or --permission-command would"); asks != (name == "ask") {
+				t.Errorf("that there is nobody to ask is told: %v\n%s", asks, got.stderr)
+			}
 			if strings.Contains(got.stderr, "--permission allow approves") {
 				t.Errorf("a policy's word is explained away:\n%s", got.stderr)
 			}

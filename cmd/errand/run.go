@@ -205,7 +205,7 @@ func (f *runFlags) run(prompts, command []string, con *console) int {
 		}
 		show.screen.fault(text)
 	}
-	status := show.end(res, ctx, !f.quiet && !f.permissionSet && !f.policySet && !f.commandSet)
+	status := show.end(res, ctx, !f.quiet && !f.permissionSet && !f.commandSet)
 	if status == statusOK && len(faults) > 0 {
 		return statusFailed
 	}

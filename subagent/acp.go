@@ -247,6 +247,7 @@ func (p *acpProvider) ready(ctx context.Context, r *run, dir string, d depth) (*
 	cmd := p.cmd
 	cmd.Dir = dir
 	cmd.Env = slices.Concat(cmd.Env, d.env())
+	cmd.Inherit.Drop = slices.Concat(cmd.Inherit.Drop, dropped(ctx))
 	if p.opts.Home != nil {
 		if a.home, err = p.opts.Home.make(&cmd); err != nil {
 			return a, err

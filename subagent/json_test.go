@@ -149,8 +149,10 @@ func fullResult() subagent.Result {
 			CachedWriteTokens: ptr(6.0), ContextUsed: ptr(7.0), ContextSize: ptr(8.0), Cost: &subagent.Cost{Amount: 0.1, Currency: "USD"},
 		},
 		Files: []client.FileRecord{{SessionID: "s", Op: client.FileRead, Path: "/a", Bytes: 3, Ms: 1}}, Commands: []client.CommandRecord{{SessionID: "s", TerminalID: "t", Command: []string{"go"}, Exit: &client.CommandExit{}}}, Patch: ptr("p"),
-		Error: &subagent.Error{Kind: client.KindAgent, Step: client.StepPrompt, Message: "m", Code: ptr(-1), Data: json.RawMessage(`[1]`), Retryable: true},
-		Exit:  &client.Exit{Code: ptr(3), Signal: ptr("SIGTERM"), Rung: client.RungTerm}, StderrTail: "e", StderrTruncated: true,
+		Changes:  []subagent.Change{{Path: "a", OldPath: ptr("b"), Status: subagent.ChangeRenamed, Added: ptr(1), Deleted: ptr(2), Binary: true}},
+		Worktree: &subagent.WorktreeInfo{Repository: "/r", Base: "c", Uncommitted: true, Kept: ptr("/k")},
+		Error:    &subagent.Error{Kind: client.KindAgent, Step: client.StepPrompt, Message: "m", Code: ptr(-1), Data: json.RawMessage(`[1]`), Retryable: true},
+		Exit:     &client.Exit{Code: ptr(3), Signal: ptr("SIGTERM"), Rung: client.RungTerm}, StderrTail: "e", StderrTruncated: true,
 		Noise: subagent.Noise{Lines: 2, First: []string{"n"}}, Counts: subagent.Counts{Updates: 1, Unknown: 2, Foreign: 3, Late: 4, Dropped: 5},
 		WithheldEnv: []string{"KEY"}, Warnings: []string{"w"}, ContinuedFrom: ptr("run-0"),
 		Attempts: []subagent.Attempt{{
@@ -199,7 +201,7 @@ func TestResultJSON(t *testing.T) {
 			t.Errorf("%s is left out of a plain result", name)
 		}
 	}
-	for _, name := range []string{"meta", "model", "mode", "structured", "plan", "usage", "files", "commands", "patch", "error", "attempts", "continuedFrom"} {
+	for _, name := range []string{"meta", "model", "mode", "structured", "plan", "usage", "files", "commands", "patch", "changes", "worktree", "error", "attempts", "continuedFrom"} {
 		check.Equal(t, name+" of a plain result", string(got[name]), "null")
 	}
 	for _, name := range []string{"toolCalls", "permissions", "warnings"} {
@@ -224,6 +226,8 @@ const contract = `{
   "files": [{"sessionId": "", "toolCallId": "", "op": "", "path": "", "bytes": 0, "missing": false, "error": null, "ms": 0}],
   "commands": [{"sessionId": "", "toolCallId": "", "terminalId": "", "command": [], "dir": "", "exit": {"code": 0, "signal": ""}, "outputBytes": 0,
     "truncated": false, "error": null, "ms": 0}], "patch": null,
+  "changes": [{"path": "", "oldPath": "", "status": "", "added": 0, "deleted": 0, "binary": false}],
+  "worktree": {"repository": "", "base": "", "uncommitted": false, "kept": ""},
   "error": {"kind": "", "step": "", "message": "", "code": 0, "data": null, "retryable": false},
   "exit": {"code": 0, "signal": "", "rung": ""}, "stderrTail": "", "stderrTruncated": false,
   "noise": {"lines": 0, "first": []}, "counts": {"updates": 0, "unknown": 0, "foreign": 0, "late": 0, "dropped": 0},

@@ -72,6 +72,10 @@ type Result struct {
 	Files    []client.FileRecord    `json:"files"`
 	Commands []client.CommandRecord `json:"commands"`
 	Patch    *string                `json:"patch"`
+	// Changes lists the files that Patch changes, and Worktree says what of; null where the
+	// run was not in a work tree of its own. Patch and Changes are there after Close.
+	Changes  []Change      `json:"changes"`
+	Worktree *WorktreeInfo `json:"worktree"`
 
 	// Error is why the run did not complete; null where there is nothing to say
 	// beyond Stop.

@@ -75,21 +75,22 @@ func schemaText(s *jsonschema.Schema, err error) ([]byte, error) {
 
 // nullable names the lists and maps that are null where they do not apply; all
 // others are there, if empty. A pointer says so by its type.
-var nullable = []string{"meta", "plan", "files", "commands", "attempts", "diffs"}
+var nullable = []string{"meta", "plan", "files", "commands", "changes", "attempts", "diffs"}
 
 func schemaOf[T any](title string) (*jsonschema.Schema, error) {
 	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[json.RawMessage]():      {},
-		reflect.TypeFor[time.Time]():            {Type: "string", Format: "date-time"},
-		reflect.TypeFor[acp.ContentBlock]():     {Type: "object", Required: []string{"type"}},
-		reflect.TypeFor[stopreason.Outcome]():   enum(stops),
-		reflect.TypeFor[client.ErrorKind]():     enum(errorKinds),
-		reflect.TypeFor[client.Step]():          enum(steps),
-		reflect.TypeFor[client.Rung]():          enum(rungs),
-		reflect.TypeFor[permission.Outcome]():   enum(decisions),
-		reflect.TypeFor[subagent.EventType]():   enum(eventTypes),
-		reflect.TypeFor[subagent.AuditType]():   enum(auditTypes),
-		reflect.TypeFor[func(subagent.Event)](): {},
+		reflect.TypeFor[json.RawMessage]():       {},
+		reflect.TypeFor[time.Time]():             {Type: "string", Format: "date-time"},
+		reflect.TypeFor[acp.ContentBlock]():      {Type: "object", Required: []string{"type"}},
+		reflect.TypeFor[stopreason.Outcome]():    enum(stops),
+		reflect.TypeFor[client.ErrorKind]():      enum(errorKinds),
+		reflect.TypeFor[client.Step]():           enum(steps),
+		reflect.TypeFor[client.Rung]():           enum(rungs),
+		reflect.TypeFor[permission.Outcome]():    enum(decisions),
+		reflect.TypeFor[subagent.EventType]():    enum(eventTypes),
+		reflect.TypeFor[subagent.ChangeStatus](): enum(changes),
+		reflect.TypeFor[subagent.AuditType]():    enum(auditTypes),
+		reflect.TypeFor[func(subagent.Event)]():  {},
 	}})
 	if err != nil {
 		return nil, err
@@ -188,6 +189,9 @@ var (
 	auditTypes = []subagent.AuditType{
 		subagent.AuditTypeStart, subagent.AuditTypePermission, subagent.AuditTypeToolCall, subagent.AuditTypeFile,
 		subagent.AuditTypeCommand, subagent.AuditTypeEnd,
+	}
+	changes = []subagent.ChangeStatus{
+		subagent.ChangeAdded, subagent.ChangeModified, subagent.ChangeDeleted, subagent.ChangeRenamed, subagent.ChangeTypeChanged,
 	}
 	eventTypes = []subagent.EventType{
 		subagent.EventStart, subagent.EventUpdate, subagent.EventPermission, subagent.EventWarning, subagent.EventEnd,

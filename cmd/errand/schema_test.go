@@ -22,7 +22,7 @@ import (
 // has them. None may ever go.
 var resultFields = map[string]string{
 	"": "schemaVersion runId provider sessionId dir startedAt labels meta protocolVersion client agent model mode stop " +
-		"stopReason output messages truncated empty structured toolCalls permissions plan usage files commands patch error " +
+		"stopReason output messages truncated empty structured toolCalls permissions plan usage files commands patch changes worktree error " +
 		"exit stderrTail stderrTruncated noise counts withheldEnv warnings attempts continuedFrom timing",
 	"client": "name version", "agent": "name version command path", "messages": "id text",
 	"toolCalls":   "id title kind status permitted",
@@ -30,6 +30,7 @@ var resultFields = map[string]string{
 	"error":       "kind step message code data retryable", "exit": "code signal rung", "noise": "lines first",
 	"counts": "updates unknown foreign late dropped", "timing": "startMs promptMs closeMs totalMs",
 	"attempts": "provider runId startedAt ms error",
+	"changes":  "path oldPath status added deleted binary", "worktree": "repository base uncommitted kept",
 }
 
 // schema returns what `errand schema NAME` prints.
@@ -265,6 +266,7 @@ func TestSchemaHasAllWords(t *testing.T) {
 		{"../../permission", "Outcome", words(decisions)},
 		{"../../subagent", "EventType", words(eventTypes)},
 		{"../../subagent", "AuditType", words(auditTypes)},
+		{"../../subagent", "ChangeStatus", words(changes)},
 	} {
 		want := slices.Sorted(slices.Values(tt.want))
 		if diff := cmp.Diff(want, constants(t, tt.dir, tt.typ)); diff != "" {

@@ -11,6 +11,7 @@ import (
 
 const (
 	allowSrc   = `{"rules":[{"effect":"allow","commands":[["cat","**"],["grep","**"],["curl","**"]],"paths":["./src/**"]}]}`
+	denyRm     = `{"default":"allow","rules":[{"effect":"deny","commands":[["rm"]]}]}`
 	denySecret = `{"default":"allow","rules":[{"effect":"deny","paths":["./secret/**"]}]}`
 )
 
@@ -59,6 +60,65 @@ var commandAttacks = []attack{
 	{name: "a denied name glued to a flag", policy: `{"default":"allow","rules":[{"effect":"deny","paths":["./key"]}]}`, call: run("grep -fkey x"), twin: run("grep -fkex x")},
 	{name: "a denied name with dashes", policy: `{"default":"allow","rules":[{"effect":"deny","paths":["./--key"]}]}`, call: run("cat -- --key"), twin: run("cat -- --kex")},
 	{name: "a denied path with a line break before it", policy: denySecret, call: exec("cat", "d\n/../secret/key"), twin: exec("cat", "d\n/secrets")},
+
+	// What a denied program is called, and who else runs it.
+	{name: "find -exec runs a denied program", policy: denyRm, call: exec("find", ".", "-exec", "rm", "{}", ";"), twin: exec("find", ".", "-exec", "ls", "{}", ";")},
+	{name: "an alias of git runs a denied program", policy: denyRm, call: exec("git", "-c", "alias.x=!rm", "x"), twin: exec("git", "-c", "alias.x=!ls", "x")},
+	{name: "git bisect run runs a denied program", policy: denyRm, call: exec("git", "bisect", "run", "rm", "x"), twin: exec("git", "log", "rm", "x")},
+	{name: "git rebase --exec runs a denied program", policy: denyRm, call: exec("git", "rebase", "--exec", "rm x"), twin: exec("git", "rebase", "--onto", "rm")},
+	{name: "git rebase -x runs a denied program", policy: denyRm, call: exec("git", "rebase", "-xrm x"), twin: exec("git", "rebase", "-r", "rm")},
+	{name: "git submodule foreach runs a denied program", policy: denyRm, call: exec("git", "submodule", "foreach", "rm x"), twin: exec("git", "commit", "-m", "rm x")},
+	{name: "tar --to-command runs a denied program", policy: denyRm, call: exec("tar", "xf", "a.tar", "--to-command=rm"), twin: exec("tar", "xf", "a.tar", "rm")},
+	{name: "tar --checkpoint-action runs a denied program", policy: denyRm, call: exec("tar", "xf", "a.tar", "--checkpoint-action=exec=/bin/rm"), twin: exec("tar", "xf", "a.tar", "--totals=rm")},
+	{name: "rsync -e runs a denied program", policy: denyRm, call: exec("rsync", "-e", "rm", "a", "b"), twin: exec("rsync", "-v", "rm", "b")},
+	{name: "rsync with a glued -e runs a denied program", policy: denyRm, call: exec("rsync", "-averm", "a", "b"), twin: exec("rsync", "-avz", "rm", "b")},
+	{name: "go test -exec runs a denied program", policy: denyRm, call: exec("go", "test", "-exec=rm"), twin: exec("go", "test", "-run=rm")},
+	{name: "gcc -wrapper runs a denied program", policy: denyRm, call: exec("gcc", "-wrapper", "rm,-f", "x.c"), twin: exec("gcc", "-o", "rm", "x.c")},
+	{name: "rg --pre runs a denied program", policy: denyRm, call: exec("rg", "--pre", "rm", "x"), twin: exec("rg", "rm", "x")},
+	{name: "sort --compress-program runs a denied program", policy: denyRm, call: exec("sort", "--compress-program=rm", "x"), twin: exec("sort", "rm", "x")},
+	{name: "ip netns exec runs a denied program", policy: denyRm, call: exec("ip", "netns", "exec", "x", "rm"), twin: exec("ip", "addr", "show", "rm")},
+	{name: "npm exec runs a denied program", policy: denyRm, call: exec("npm", "exec", "rm"), twin: exec("npx", "ls")},
+	{name: "a link to a denied program", policy: denyRm, call: run(`./x v`), twin: run(`./y v`), links: map[string]string{dir + "/x": "/bin/rm"}},
+	{name: "a link to a denied program in PATH", policy: denyRm, call: run(`x v`), twin: run(`y v`), links: map[string]string{"/usr/bin/x": "/bin/rm"}},
+	{name: "a link to a denied program behind a launcher", policy: denyRm, call: run(`env ./x v`), twin: run(`env ./y v`), links: map[string]string{dir + "/x": "/bin/rm"}},
+	{name: "a program that is denied by its path", policy: `{"default":"allow","rules":[{"effect":"deny","commands":[["/usr/bin/touch"]]}]}`, call: run(`touch x`), twin: run(`tee x`)},
+	{name: "a program that is denied by another path of it", policy: `{"default":"allow","rules":[{"effect":"deny","commands":[["/bin/rm"]]}]}`, call: run(`/usr/bin/rm x`), twin: run(`/usr/bin/rn x`)},
+	{name: "a program that is denied by its path, with two slashes", policy: `{"default":"allow","rules":[{"effect":"deny","commands":[["/bin/rm"]]}]}`, call: run(`//bin/rm x`), twin: run(`//bin/rn x`)},
+	{name: "a script that is denied by its path", policy: `{"default":"allow","rules":[{"effect":"deny","commands":[["./deploy.sh"]]}]}`, call: run(`././deploy.sh`), twin: run(`././check.sh`)},
+	{name: "a script that is denied by its path, with two slashes", policy: `{"default":"allow","rules":[{"effect":"deny","commands":[["./deploy.sh"]]}]}`, call: run(`.//deploy.sh`), twin: run(`.//check.sh`)},
+	{name: "a script that is denied by its path, behind a shell", policy: `{"default":"allow","rules":[{"effect":"deny","commands":[["./deploy.sh"]]}]}`, call: run(`sh deploy.sh`), twin: run(`sh check.sh`)},
+	{name: "a link to a script that is denied", policy: `{"default":"allow","rules":[{"effect":"deny","commands":[["./deploy.sh"]]}]}`, call: run(`./x`), twin: run(`./y`), links: map[string]string{dir + "/x": dir + "/deploy.sh"}},
+	{name: "a directory of programs that is denied", policy: `{"default":"allow","rules":[{"effect":"deny","commands":[["./bin/*"]]}]}`, call: run(`./bin/../bin/x`), twin: run(`./bind/x`)},
+	{name: "a directory of programs that is denied, behind a shell", policy: `{"default":"allow","rules":[{"effect":"deny","commands":[["./bin/*"]]}]}`, call: run(`sh bin/x`), twin: run(`sh bind/x`)},
+	{name: "a denied interpreter of a version", policy: `{"default":"allow","rules":[{"effect":"deny","commands":[["python3"]]}]}`, call: run(`python3.11 x`), twin: run(`pythia3.11 x`)},
+	{name: "a denied interpreter without a version", policy: `{"default":"allow","rules":[{"effect":"deny","commands":[["python3"]]}]}`, call: run(`python x`), twin: run(`pythia x`)},
+	{name: "a denied interpreter of a platform", policy: `{"default":"allow","rules":[{"effect":"deny","commands":[["perl"]]}]}`, call: run(`perl5.36-x86_64-linux-gnu x`), twin: run(`pearl5.36-x86_64-linux-gnu x`)},
+	{name: "a denied shell under another name", policy: `{"default":"allow","rules":[{"effect":"deny","commands":[["bash"]]}]}`, call: run(`rbash x`), twin: run(`mash x`), links: map[string]string{"/usr/bin/rbash": "bash"}},
+	{name: "a denied editor under another name", policy: `{"default":"allow","rules":[{"effect":"deny","commands":[["vim"]]}]}`, call: run(`vi x`), twin: run(`vie x`), links: map[string]string{"/usr/bin/vi": "/etc/alternatives/vi", "/etc/alternatives/vi": "/usr/bin/vim.basic"}},
+	{name: "a denied verb as a program", policy: `{"default":"allow","rules":[{"effect":"deny","commands":[["git","push"]]}]}`, call: run(`git-push origin`), twin: run(`git-pull origin`)},
+	{name: "a denied verb under another name", policy: `{"default":"allow","rules":[{"effect":"deny","commands":[["git","push"]]}]}`, call: run(`git send-pack origin`), twin: run(`git fetch-pack origin`)},
+	{name: "a denied verb of a subtree", policy: `{"default":"allow","rules":[{"effect":"deny","commands":[["git","push"]]}]}`, call: run(`git subtree push x y`), twin: run(`git subtree pull x y`)},
+	{name: "a denied flag of any program", policy: `{"default":"allow","rules":[{"effect":"deny","commands":[["*","--force"]]}]}`, call: run(`git push --force`), twin: run(`git push --follow-tags`)},
+
+	// What a rule for any program does not mean.
+	{name: "an interpreter under another name", policy: allowAny, call: run(`visual x`), twin: run(`list x`), links: map[string]string{"/usr/bin/visual": "/etc/alternatives/editor", "/etc/alternatives/editor": "/usr/bin/vim.basic", "/usr/bin/list": "/bin/busybox"}},
+	{name: "rbash under any program", policy: allowAny, call: run(`rbash zz`), twin: run(`echo rbash zz`)},
+	{name: "vimdiff under any program", policy: allowAny, call: run(`vimdiff zz`), twin: run(`echo vimdiff zz`)},
+	{name: "editor under any program", policy: allowAny, call: run(`editor zz`), twin: run(`echo editor zz`)},
+	{name: "prove under any program", policy: allowAny, call: run(`prove zz`), twin: run(`echo prove zz`)},
+	{name: "memusage under any program", policy: allowAny, call: run(`memusage zz`), twin: run(`echo memusage zz`)},
+	{name: "sotruss under any program", policy: allowAny, call: run(`sotruss zz`), twin: run(`echo sotruss zz`)},
+	{name: "not-14 under any program", policy: allowAny, call: run(`not-14 zz`), twin: run(`echo not-14 zz`)},
+	{name: "pg_virtualenv under any program", policy: allowAny, call: run(`pg_virtualenv zz`), twin: run(`echo pg_virtualenv zz`)},
+	{name: "systemd-cat under any program", policy: allowAny, call: run(`systemd-cat zz`), twin: run(`echo systemd-cat zz`)},
+	{name: "systemd-inhibit under any program", policy: allowAny, call: run(`systemd-inhibit zz`), twin: run(`echo systemd-inhibit zz`)},
+	{name: "uclampset under any program", policy: allowAny, call: run(`uclampset zz`), twin: run(`echo uclampset zz`)},
+	{name: "python3.7m under any program", policy: allowAny, call: run(`python3.7m zz`), twin: run(`echo python3.7m zz`)},
+	{name: "slogin under any program", policy: allowAny, call: run(`slogin zz`), twin: run(`echo slogin zz`)},
+	{name: "jdb under any program", policy: allowAny, call: run(`jdb zz`), twin: run(`echo jdb zz`)},
+	{name: "lli under any program", policy: allowAny, call: run(`lli zz`), twin: run(`echo lli zz`)},
+	{name: "perl5.36-x86_64-linux-gnu under any program", policy: allowAny, call: run(`perl5.36-x86_64-linux-gnu zz`), twin: run(`echo perl5.36-x86_64-linux-gnu zz`)},
+	{name: "npm under any program", policy: allowAny, call: run(`npm zz`), twin: run(`echo npm zz`)},
 }
 
 // found finds a program where the links say, else in /usr/bin.

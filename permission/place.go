@@ -22,8 +22,9 @@ type place struct {
 	local          func(string) (string, bool)
 	lookPath       func(string) (string, error)
 
-	mu    sync.Mutex          // guards known; copies of the facts share it
-	known map[string]resolved // by the path that was asked for
+	mu    sync.Mutex            // guards the maps; copies of the facts share it
+	known map[string]resolved   // by the path that was asked for
+	found map[[2]string]Command // what lookedUp has found, by word and directory
 }
 
 type resolved struct {
@@ -32,7 +33,7 @@ type resolved struct {
 }
 
 func newPlace(r Request) *place {
-	p := &place{dir: r.Dir, home: r.Home, user: r.UserHome, resolve: r.Resolve, local: r.Local, lookPath: r.LookPath, known: map[string]resolved{}}
+	p := &place{dir: r.Dir, home: r.Home, user: r.UserHome, resolve: r.Resolve, local: r.Local, lookPath: r.LookPath, known: map[string]resolved{}, found: map[[2]string]Command{}}
 	p.realDir, p.realHome, p.realUser = p.real(p.dir), p.real(p.home), p.real(p.user)
 	p.homes = []string{p.home}
 	for _, home := range []string{p.realHome, p.user, p.realUser} {

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -31,10 +32,19 @@ var othersPrograms = words(`
 	wine64 box64 box86 darling socat pre-commit m4 tcc cling ocaml octave gnuplot maxima qjs crystal nim zig dart swift
 	cabal stack mix rebar3 composer rustup rbenv pyenv nodenv jenv nvm fnm bmake pmake redo tup buck meson scons waf lerna turbo nx grunt gulp
 	docker-compose podman-compose crictl ctr runc crun buildah distrobox toolbox flatpak snap apptainer singularity
-	dpkg apt apt-get rpm yum dnf apk pacman brew open xdg-open start forfiles msiexec installutil`)
+	dpkg apt apt-get rpm yum dnf apk pacman brew open xdg-open start forfiles msiexec installutil
+	rbash sash yash posh oksh loksh pdksh lksh osh ysh ion murex static-sh rview rvim vimdiff rvimdiff vimtutor gvim gview gvimdiff evim eview nvi elvis neovim
+	editor sensible-editor sensible-pager sensible-browser x-terminal-emulator x-www-browser www-browser run-mailcap see edit compose
+	prove cpan cpanm erb gem bundler pydoc pdb phpdbg php-cgi phar csi fsi lli jdb lein clj clojure node-gyp perldoc ocamlrun
+	memusage sotruss catchsegv xtrace not pg_virtualenv systemd-cat systemd-inhibit machinectl uclampset slogin rlogin rexec logsave lckdo run-one
+	with-lock-ex mispipe pee vipe vidir dpkg-architecture npm`)
 
 // othersLike are those whose name says for what they are.
-var othersLike = []string{"qemu-*", "ld-*.so", "ld.so*", "ld64.so*", "wine-*", "proxychains*", "s6-*", "lxc-*", "dbus-run-*"}
+var othersLike = []string{"qemu-*", "ld-*.so", "ld.so*", "ld64.so*", "wine-*", "proxychains*", "s6-*", "lxc-*", "dbus-run-*", "*-static", "vim.*", "emacs*", "fakeroot-*"}
+
+// multicalls are programs that do what the name says under which they are called: a link to
+// one is no launcher.
+var multicalls = words("busybox toybox coreutils snap rustup ccache sccache distcc icecc mise volta-shim sudo-rs systemctl")
 
 // smuggled are the arguments by which a program that looks harmless runs another one,
 // or works elsewhere than it seems: flags, and words without a dash. A wildcard of a
@@ -105,14 +115,43 @@ func withoutVersion(name string) string {
 	return strings.TrimRightFunc(name, func(r rune) bool { return unicode.IsDigit(r) || r == '.' || r == '-' })
 }
 
+// versioned is a name with a version and what stands behind it: perl5.36-x86_64-linux-gnu,
+// python3.7m.
+var versioned = regexp.MustCompile(`^([a-z][a-z+_-]*?)-?\d+(?:\.\d+)*d?m?u?t?(?:-.*)?$`)
+
+// namesOf returns what a program may be known as, with its version and without.
+func namesOf(argv0 string) []string {
+	name := programName(argv0)
+	stem, _, _ := strings.Cut(name, ".") // vim.basic
+	names := []string{name, withoutVersion(name), stem}
+	if m := versioned.FindStringSubmatch(name); m != nil {
+		names = append(names, m[1])
+	}
+	return slices.DeleteFunc(names, func(n string) bool { return n == "" })
+}
+
 // runsOthers reports whether the command is an interpreter or a launcher.
 func runsOthers(argv []string) bool {
-	if len(argv) == 0 {
-		return false
+	return len(argv) > 0 && slices.ContainsFunc(namesOf(argv[0]), func(name string) bool {
+		return othersPrograms[name] || anyGlob(othersLike, name)
+	})
+}
+
+// launches is runsOthers for what the program's links lead to as well.
+func (f *Facts) launches(c Command) bool {
+	return !c.Shell && (runsOthers(c.Argv) || slices.ContainsFunc(f.at.files(c), func(file string) bool { return runsOthers([]string{file}) }))
+}
+
+// files returns the file that is run, and where its links lead.
+func (p *place) files(c Command) []string {
+	if c.Program == "" {
+		return nil
 	}
-	name := programName(argv[0])
-	bare := withoutVersion(name)
-	return othersPrograms[name] || othersPrograms[bare] || anyGlob(othersLike, name) || anyGlob(othersLike, bare)
+	real := p.real(c.Program)
+	if multicalls[programName(real)] {
+		return []string{c.Program}
+	}
+	return []string{c.Program, real}
 }
 
 // smugglerOf returns the name under which smuggled has a program.

@@ -156,7 +156,7 @@ func (f *Facts) argvCovered(r *Rule, pattern []string, c Command, named bool) bo
 	argv := slices.Concat(c.Env, c.Argv)
 	program := len(c.Env)
 	free := func(i int) bool {
-		if i < program || i == program && (runsOthers(c.Argv) || strings.ContainsAny(argv[i], `/\`)) {
+		if i < program || i == program && (f.launches(c) || strings.ContainsAny(argv[i], `/\`)) {
 			return false
 		}
 		paths, doubtful := f.at.readings(argv[i], c.Dir)
@@ -173,7 +173,7 @@ func (f *Facts) argvCovered(r *Rule, pattern []string, c Command, named bool) bo
 			told, is, _ := strings.Cut(argv[i], "=")
 			return ok && name == told && glob(value, is)
 		case i == program && strings.ContainsAny(e, `/\`): // ./bin/*
-			return glob(e, argv[i]) && !runsOthers(c.Argv) && !strings.Contains(argv[i], "..")
+			return glob(e, argv[i]) && !f.launches(c) && !strings.Contains(argv[i], "..")
 		}
 		return glob(e, argv[i]) && free(i)
 	}, func(_ string, i int) bool { return free(i) })
@@ -228,10 +228,10 @@ func (f *Facts) commandTouched(r *Rule) bool {
 		return true
 	}
 	return slices.ContainsFunc(f.Commands, func(c Command) bool {
-		if r.Shell && (c.Shell || runsOthers(c.Argv)) {
+		if r.Shell && (c.Shell || f.launches(c)) {
 			return true
 		}
-		return slices.ContainsFunc(r.Commands, c.mayRun)
+		return slices.ContainsFunc(r.Commands, func(pattern []string) bool { return f.mayRun(c, pattern) })
 	})
 }
 

@@ -125,7 +125,7 @@ func (p *worktreeProvider) Start(ctx context.Context, req Request) (Run, error) 
 		}
 	}()
 	req.Dir, req.Events = w.tree.Dir, w.event
-	run, err := p.Provider.Start(withoutGit(ctx), req)
+	run, err := p.Provider.Start(withWorktree(ctx), req)
 	if err == nil && w.elsewhere() != "" {
 		run.Close()
 		err = errOwnDir(w.elsewhere())

@@ -2,13 +2,17 @@ package subagent
 
 import "context"
 
-// withoutGitKey is the context key with which a work tree tells the provider within that
-// the agent's git is to find the tree. Only the provider makes the environment.
-type withoutGitKey struct{}
+// worktreeKey is the context key with which a work tree tells the provider within that
+// the directory is one.
+type worktreeKey struct{}
 
-func withoutGit(ctx context.Context) context.Context {
-	return context.WithValue(ctx, withoutGitKey{}, true)
+func withWorktree(ctx context.Context) context.Context {
+	return context.WithValue(ctx, worktreeKey{}, true)
 }
+
+// inWorktree reports whether a run that is started with ctx has a work tree of its own,
+// which is there for that run only.
+func inWorktree(ctx context.Context) bool { return ctx.Value(worktreeKey{}) != nil }
 
 // gitVariables are those that say where git's repository is and what belongs to it, as git
 // rev-parse --local-env-vars has them: a hook has them, and what runs in it. They would
@@ -20,9 +24,10 @@ var gitVariables = []string{
 	"GIT_INTERNAL_SUPER_PREFIX",
 }
 
-// dropped are the variables that an agent started with ctx must not inherit.
+// dropped are the variables that an agent started with ctx must not inherit, for only its
+// provider makes its environment.
 func dropped(ctx context.Context) []string {
-	if ctx.Value(withoutGitKey{}) == nil {
+	if !inWorktree(ctx) {
 		return nil
 	}
 	return gitVariables

@@ -383,11 +383,13 @@ func TestWorktreeKept(t *testing.T) {
 		patch   bool
 		warning string
 	}{
-		"as wished":     {subagent.WorktreeOptions{Keep: true}, func(in *gittest.Repo) { in.Write("a", "x\n") }, true, ""},
-		"too large":     {subagent.WorktreeOptions{MaxPatch: 100}, func(in *gittest.Repo) { in.Write("a", strings.Repeat("x", 101)) }, false, "over the limit of 100 bytes"},
-		"no time":       {subagent.WorktreeOptions{Kill: kill}, func(in *gittest.Repo) { in.Write("a", "x\n") }, false, "context canceled"},
-		"a repository":  {subagent.WorktreeOptions{}, func(in *gittest.Repo) { in.Write("a", "x\n").Git("init", "-q", "emb") }, true, `in repositories of their own: "emb"`},
-		"broken by git": {subagent.WorktreeOptions{}, func(in *gittest.Repo) { in.Write(".gitattributes", "a working-tree-encoding=UTF-16\n").Write("a", "x\n") }, false, "UTF-16"},
+		"as wished":    {subagent.WorktreeOptions{Keep: true}, func(in *gittest.Repo) { in.Write("a", "x\n") }, true, ""},
+		"too large":    {subagent.WorktreeOptions{MaxPatch: 100}, func(in *gittest.Repo) { in.Write("a", strings.Repeat("x", 101)) }, false, "over the limit of 100 bytes"},
+		"no time":      {subagent.WorktreeOptions{Kill: kill}, func(in *gittest.Repo) { in.Write("a", "x\n") }, false, "context canceled"},
+		"a repository": {subagent.WorktreeOptions{}, func(in *gittest.Repo) { in.Write("a", "x\n").Git("init", "-q", "emb") }, true, `in repositories of their own: "emb"`},
+		"broken by git": {subagent.WorktreeOptions{}, func(in *gittest.Repo) {
+			in.Write(".gitattributes", "a working-tree-encoding=UTF-16\n").Write("a", "x\n")
+		}, false, "UTF-16"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := trees(t, worker(t, func(_ context.Context, in *gittest.Repo) error { tt.work(in); return nil }), tt.opts)

@@ -31,7 +31,7 @@ const (
 	TypeChanged Status = "type_changed"
 )
 
-var statuses = map[byte]Status{'A': Added, 'M': Modified, 'D': Deleted, 'R': Renamed, 'T': TypeChanged}
+var statuses = map[string]Status{"A": Added, "M": Modified, "D": Deleted, "R": Renamed, "T": TypeChanged}
 
 // parseChanges reads what diff-tree -z --raw --numstat writes: for each file
 // ":mode mode object object status" and its paths, and after them all
@@ -48,7 +48,8 @@ func parseChanges(out []byte) ([]Change, error) {
 	byPath := map[string]int{}
 	for len(fields) > 0 && strings.HasPrefix(fields[0], ":") {
 		line := next()
-		status := statuses[line[strings.LastIndexByte(line, ' ')+1]]
+		letter := line[strings.LastIndexByte(line, ' ')+1:]
+		status := statuses[letter[:min(1, len(letter))]] // how alike they are may follow
 		if status == "" {
 			return nil, fmt.Errorf("git tells of a change that is not understood: %q", line)
 		}

@@ -1,3 +1,5 @@
+//go:build unix
+
 package worktree_test
 
 import (
@@ -80,6 +82,7 @@ func TestDiff(t *testing.T) {
 		}, "modified latin\nmodified text"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := base(t)
 			before := s.Snapshot()
 			tr := s.tree(worktree.Options{})
@@ -108,6 +111,7 @@ var oddNames = []string{"a\nb", "caf\xe9", `"quoted"`, "-leading", " ", "tab\t",
 func TestDiffOfAnything(t *testing.T) {
 	for seed := range 12 {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
 			rnd := rand.New(rand.NewPCG(uint64(seed), 0))
 			s := base(t)
 			// What the user has not committed is to be seen or not, and never to be touched.
@@ -202,6 +206,7 @@ func TestDiffLacks(t *testing.T) {
 		"a file without a right": {func(_ *scene, r *gittest.Repo) { r.Write("text", "t\n").Write("new", "n\n").Mode("text", 0) }, `cannot be read or is no file: "text"`, "added new"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if strings.HasSuffix(name, "right") && os.Geteuid() == 0 {
 				t.Skip("root can read everything")
 			}
@@ -351,6 +356,7 @@ func TestUncommitted(t *testing.T) {
 		}, " M text"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := base(t)
 			tt.work(s.Repo)
 			before := s.Snapshot()

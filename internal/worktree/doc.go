@@ -33,6 +33,7 @@
 // # Limits
 //
 // The objects that the tree borrows must stay: after git gc --prune=now in a repository
-// whose HEAD has moved on, a tree of the old HEAD may miss some. A program that goes out
-// of its tree can do what its user can.
+// whose HEAD has moved on, a tree of the old HEAD may miss some. Where git is to store what
+// is there already, it renews the time of the user's file instead, nothing else of it. A
+// program that goes out of its tree can do what its user can.
 package worktree

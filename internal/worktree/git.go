@@ -35,7 +35,7 @@ type git struct {
 // that need not be, and messages are those that are looked for here.
 var own = []string{
 	"LC_ALL=C", "LANGUAGE=C", "GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1",
-	"GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1", "GIT_ATTR_NOSYSTEM=1",
+	"GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1", "GIT_ATTR_NOSYSTEM=1", "GIT_DEFAULT_REF_FORMAT=files",
 }
 
 // noConfig hides the user's configuration and the system's.

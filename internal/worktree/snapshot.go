@@ -31,7 +31,18 @@ func (d *gitDir) links(ctx context.Context) (map[string]bool, error) {
 type left struct {
 	repositories []string
 	others       []string
-	complaints   string
+	unseen       []string
+}
+
+// unseen are those of git's complaints that say that it did not look at something.
+func unseen(complaints string) []string {
+	var lines []string
+	for line := range strings.Lines(complaints) {
+		if strings.HasPrefix(line, "error:") || strings.Contains(line, "could not open directory") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
 }
 
 // texts are what there is to say of it.
@@ -44,8 +55,8 @@ func (l left) texts() []string {
 	if len(l.others) > 0 {
 		texts = append(texts, "what cannot be read or is no file: "+few(l.others))
 	}
-	if l.complaints != "" {
-		texts = append(texts, l.complaints)
+	if len(l.unseen) > 0 {
+		texts = append(texts, "what git could not look at: "+few(l.unseen))
 	}
 	return texts
 }
@@ -72,11 +83,13 @@ func few(paths []string) string {
 // in submodules, with their configuration.
 func (d *gitDir) snapshot(ctx context.Context, links map[string]bool) (tree string, l left, err error) {
 	c := d.command("ls-files", "-z", "--modified", "--others", "--exclude-standard")
-	c.complaints = &l.complaints
+	var complaints string
+	c.complaints = &complaints
 	out, err := d.run(ctx, c)
 	if err != nil {
 		return "", l, fmt.Errorf("the list of changes: %w", err)
 	}
+	l.unseen = unseen(complaints)
 	changed := list(out)
 	slices.Sort(changed)
 	s := sorter{top: d.workTree, links: links, left: &l}

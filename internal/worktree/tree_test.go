@@ -1,3 +1,5 @@
+//go:build unix
+
 package worktree_test
 
 import (
@@ -13,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/errand-acp/errand/internal/check"
+	"github.com/errand-acp/errand/internal/gittest"
 	"github.com/errand-acp/errand/internal/worktree"
 )
 
@@ -184,6 +187,17 @@ func TestRepositories(t *testing.T) {
 			shared.Write(".git/objects/info/alternates", rel+"\n")
 			return sceneOf(shared)
 		},
+		"linked work tree of a bare repository": func(s *scene) *scene {
+			bare, dir := filepath.Join(s.TempDir(), "bare"), filepath.Join(s.TempDir(), "linked")
+			s.Git("clone", "-q", "--bare", s.Dir, bare)
+			s.At(bare).Git("worktree", "add", "-q", dir, "main")
+			return sceneOf(s.At(dir))
+		},
+		"submodule": func(s *scene) *scene {
+			super := gittest.New(s.TB.(*testing.T))
+			super.Git("-c", "protocol.file.allow=always", "submodule", "-q", "add", s.Dir, "sub")
+			return sceneOf(s.At(super.Path("sub")))
+		},
 		"separate git directory": func(s *scene) *scene {
 			s.Git("init", "-q", "--separate-git-dir="+filepath.Join(s.TempDir(), "git"))
 			return s
@@ -231,6 +245,7 @@ func TestRepositories(t *testing.T) {
 				name += ", uncommitted"
 			}
 			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 				s := newScene(t)
 				s.Write("a", "a\n").Write("other/b", "b\n").Write("sub/c", "c\n").Commit("first").Write("a", "aa\n").Commit("second")
 				s = make(s)

@@ -71,6 +71,7 @@ type act struct {
 	path   string // announced; empty for none
 	diff   *acp.ToolCallContentDiff
 	input  map[string]any
+	env    []string // of a command: what its program is looked up in
 }
 
 // errDenied is the answer to an act that the policy did not allow.
@@ -80,28 +81,17 @@ func (e *errDenied) Error() string { return "not permitted (" + e.rule + ")" }
 
 // decide asks the policy about an act in a session. It is told and recorded like a
 // question of the agent's own, and like that one it comes to nothing once the turn has
-// been cancelled. The error is an errDenied.
-func (a *Agent) decide(ctx context.Context, s *Session, id string, act act) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if turn := s.turnContext(); turn != nil {
-		defer context.AfterFunc(turn, func() { cancel(errTurnOver) })()
-	}
+// been cancelled. ctx is inTurn's. It returns what the act was taken for; the error is an
+// errDenied.
+func (a *Agent) decide(ctx context.Context, s *Session, id string, act act) (permission.Facts, error) {
 	since := time.Now()
 	req := a.hostRequest(s, id, act)
 	var rec permission.Record
-	if ctx.Err() == nil && !s.refuses() {
+	if over(ctx, s) == "" {
 		_, rec = permission.Decide(ctx, a.opts.Permission, req)
 	}
-	switch {
-	case s.refuses():
-		rec = permission.Withdrawn(req, whyCancelled, since)
-	case errors.Is(context.Cause(ctx), errTurnOver):
-		rec = permission.Withdrawn(req, errTurnOver.Error(), since)
-	case isGone(ctx):
-		rec = permission.Withdrawn(req, whyGone, since)
-	case ctx.Err() != nil:
-		rec = permission.Withdrawn(req, whyWithdrawn, since)
+	if why := over(ctx, s); why != "" {
+		rec = permission.Withdrawn(req, why, since)
 	}
 	if rec.Facts == nil {
 		// Whatever the policy went by: what we do is told with what it was.
@@ -110,9 +100,42 @@ func (a *Agent) decide(ctx context.Context, s *Session, id string, act act) erro
 	}
 	a.tellPermission(rec, req)
 	if rec.Decision != permission.Allowed {
-		return &errDenied{rec.Rule}
+		return *rec.Facts, &errDenied{rec.Rule}
 	}
-	return nil
+	if why := over(ctx, s); why != "" {
+		return *rec.Facts, &errDenied{why} // it is not done yet
+	}
+	return *rec.Facts, nil
+}
+
+// inTurn returns a context for what is done for the agent, which ends with ctx and with
+// the turn that is open, and what is to be called when it is done.
+func (s *Session) inTurn(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := func() bool { return true }
+	if turn := s.turnContext(); turn != nil {
+		stop = context.AfterFunc(turn, func() { cancel(errTurnOver) })
+	}
+	return ctx, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// over says why what is done for the agent, with a context of inTurn's, is not wanted any
+// more; empty while it is.
+func over(ctx context.Context, s *Session) string {
+	switch {
+	case s.refuses():
+		return whyCancelled // also where ctx has not heard of it yet
+	case errors.Is(context.Cause(ctx), errTurnOver):
+		return errTurnOver.Error()
+	case isGone(ctx):
+		return whyGone
+	case ctx.Err() != nil:
+		return whyWithdrawn
+	}
+	return ""
 }
 
 // beginAct says that something is being done for the agent, until done is called.
@@ -172,6 +195,9 @@ func (a *Agent) hostRequest(s *Session, id string, act act) permission.Request {
 		},
 	}
 	a.surroundings(&req)
+	if act.env != nil {
+		req.LookPath = lookIn(s.dir, act.env)
+	}
 	return req
 }
 
@@ -180,8 +206,12 @@ func (a *Agent) surroundings(req *permission.Request) {
 	req.RunID = a.opts.RunID
 	req.Home, req.UserHome = a.homes()
 	req.Resolve = resolve
-	dir := req.Dir
-	req.LookPath = func(name string) (string, error) { return proc.LookPath(programIn(dir, name), a.spec.Env) }
+	req.LookPath = lookIn(req.Dir, a.spec.Env)
+}
+
+// lookIn finds programs as they are found in a directory with that environment.
+func lookIn(dir string, env []string) func(name string) (string, error) {
+	return func(name string) (string, error) { return proc.LookPath(programIn(dir, name), env) }
 }
 
 // homes returns the agent's home and, where that is another one, the user's. An agent that

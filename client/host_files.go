@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -24,11 +25,13 @@ const (
 // FileRecord is a file that an agent read or wrote through us, or wanted to. Its JSON is
 // part of the result's contract.
 type FileRecord struct {
+	// SessionID is the session that the agent named, one of ours.
 	SessionID string `json:"sessionId"`
-	// ToolCallID is our name for it in the question to the policy, as in its record; empty
+	// ToolCallID is our name for it in the question to the policy, as in its record; null
 	// where the policy was not asked.
-	ToolCallID string `json:"toolCallId"`
-	Op         FileOp `json:"op"`
+	ToolCallID *string `json:"toolCallId"`
+	// Op is what was to be done.
+	Op FileOp `json:"op"`
 	// Path is the file, absolute, with symbolic links resolved where that could be done.
 	Path string `json:"path"`
 	// Bytes is how much text was read or written.
@@ -45,12 +48,16 @@ type FileRecord struct {
 // readTextFile serves fs/read_text_file.
 func (a *Agent) readTextFile(ctx context.Context, r acp.ReadTextFileRequest) (acp.ReadTextFileResponse, error) {
 	var res acp.ReadTextFileResponse
-	err := a.file(ctx, r.SessionId, FileRead, r.Path, func(s *Session, w *Workspace, at string, rec *FileRecord) error {
-		if err := a.mayRead(ctx, s, at, rec); err != nil {
+	err := a.file(ctx, r.SessionId, FileRead, r.Path, func(ctx context.Context, s *Session, t *target, rec *FileRecord) error {
+		skip, most, err := window(r.Line, r.Limit)
+		if err != nil {
 			return err
 		}
-		text, err := w.Read(ctx, at, r.Line, r.Limit)
-		if e, ok := errors.AsType[*FileError](err); ok && e.Reason == FileMissing && a.opts.Files == FilesWrite {
+		if err := a.mayRead(ctx, s, t, rec); err != nil {
+			return err
+		}
+		text, err := t.read(ctx, skip, most)
+		if errors.Is(err, fs.ErrNotExist) && a.opts.Files == FilesWrite {
 			rec.Missing, err = true, nil
 		}
 		res.Content, rec.Bytes = text, len(text)
@@ -60,46 +67,54 @@ func (a *Agent) readTextFile(ctx context.Context, r acp.ReadTextFileRequest) (ac
 }
 
 // mayRead asks the policy where it wants to be asked, and about sensitive files always.
-func (a *Agent) mayRead(ctx context.Context, s *Session, at string, rec *FileRecord) error {
+func (a *Agent) mayRead(ctx context.Context, s *Session, t *target, rec *FileRecord) error {
+	at := t.at()
 	req := permission.Request{}
 	a.surroundings(&req)
 	if !permission.GuardsReads(a.opts.Permission) && !permission.Sensitive(at, req.Home) && !permission.Sensitive(at, req.UserHome) {
 		return nil
 	}
-	rec.ToolCallID = a.actID()
-	return a.decide(ctx, s, rec.ToolCallID, act{
+	return a.decideFile(ctx, s, t, rec, act{
 		method: acp.ClientMethodFsReadTextFile, kind: acp.ToolKindRead,
 		title: "Read " + at, path: at, input: map[string]any{"path": at},
 	})
 }
 
+// decideFile is decide for a file. It is the same afterwards, or there is an error.
+func (a *Agent) decideFile(ctx context.Context, s *Session, t *target, rec *FileRecord, act act) error {
+	id := a.actID()
+	rec.ToolCallID = &id
+	if _, err := a.decide(ctx, s, id, act); err != nil {
+		return err
+	}
+	return t.unchanged()
+}
+
 // writeTextFile serves fs/write_text_file.
 func (a *Agent) writeTextFile(ctx context.Context, r acp.WriteTextFileRequest) (acp.WriteTextFileResponse, error) {
-	return acp.WriteTextFileResponse{}, a.file(ctx, r.SessionId, FileWrite, r.Path, func(s *Session, w *Workspace, at string, rec *FileRecord) error {
-		diff := &acp.ToolCallContentDiff{Path: at, NewText: r.Content, Type: "diff"}
-		old, err := w.Read(ctx, at, nil, nil)
-		if e, ok := errors.AsType[*FileError](err); err != nil && (!ok || e.Reason != FileMissing) {
-			old = "(what is there cannot be shown: " + reason(err) + ")"
-		}
-		if err == nil || old != "" {
-			diff.OldText = &old
-		}
-		rec.ToolCallID = a.actID()
-		if err := a.decide(ctx, s, rec.ToolCallID, act{
+	return acp.WriteTextFileResponse{}, a.file(ctx, r.SessionId, FileWrite, r.Path, func(ctx context.Context, s *Session, t *target, rec *FileRecord) error {
+		at, old := t.at(), t.show(ctx)
+		if err := a.decideFile(ctx, s, t, rec, act{
 			method: acp.ClientMethodFsWriteTextFile, kind: acp.ToolKindEdit,
-			title: "Write " + at, path: at, diff: diff,
+			title: "Write " + at, path: at,
+			diff:  &acp.ToolCallContentDiff{Path: at, OldText: old.text, NewText: r.Content, Type: "diff"},
 			input: map[string]any{"path": at, "content": r.Content},
 		}); err != nil {
 			return err
 		}
 		rec.Bytes = len(r.Content)
-		return w.Write(ctx, at, r.Content)
+		return t.write(ctx, r.Content, func() error {
+			if why := over(ctx, s); why != "" {
+				return &errDenied{why}
+			}
+			return t.still(ctx, old)
+		})
 	})
 }
 
-// file does something with a file of a session and tells of it. at is where told leads:
-// what is decided on is what is opened.
-func (a *Agent) file(ctx context.Context, id acp.SessionId, op FileOp, told string, do func(s *Session, w *Workspace, at string, rec *FileRecord) error) error {
+// file does something with a file of a session and tells of it. The target is where told
+// leads: what is decided on is what is opened.
+func (a *Agent) file(ctx context.Context, id acp.SessionId, op FileOp, told string, do func(ctx context.Context, s *Session, t *target, rec *FileRecord) error) error {
 	since := time.Now()
 	done, err := a.beginAct()
 	if err != nil {
@@ -114,17 +129,25 @@ func (a *Agent) file(ctx context.Context, id acp.SessionId, op FileOp, told stri
 	if err != nil {
 		return a.hostError(err)
 	}
+	ctx, end := s.inTurn(ctx)
+	defer end()
 	rec := FileRecord{SessionID: string(id), Op: op, Path: told}
-	ours, ok := a.paths.ours(told)
-	if !ok {
-		err = fileError(string(op), told, errOutside)
-	} else if at, bad := w.Locate(ours); bad != nil {
+	if ours, ok := a.paths.ours(told); !ok {
+		err = errOutside
+	} else if t, bad := w.find(ours); bad != nil {
 		err = bad
 	} else {
-		rec.Path = at
-		err = do(s, w, at, &rec)
+		defer t.close()
+		rec.Path = t.at()
+		err = do(ctx, s, t, &rec)
+	}
+	if errors.Is(err, context.Canceled) {
+		err = &errDenied{over(ctx, s)}
 	}
 	if err != nil {
+		if _, denied := errors.AsType[*errDenied](err); !denied {
+			err = fileError(string(op), told, err)
+		}
 		rec.Bytes = 0
 		text := a.redact.String(reason(err))
 		rec.Error = &text

@@ -70,11 +70,13 @@ func (h *hosted) ran(want ...string) {
 		default:
 			text += fmt.Sprintf(" %d %d", *c.Exit.Code, c.OutputBytes)
 		}
-		if i, ok := at[c.TerminalID]; ok && c.TerminalID != "" {
-			got[i] = text
-			continue
+		if c.TerminalID != nil {
+			if i, ok := at[*c.TerminalID]; ok {
+				got[i] = text
+				continue
+			}
+			at[*c.TerminalID] = len(got)
 		}
-		at[c.TerminalID] = len(got)
 		got = append(got, text)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -100,8 +102,8 @@ func TestTerminals(t *testing.T) {
 		{"without a terminal", sh("(: < /dev/tty) 2>/dev/null || echo none") + waits + shows, "[0||][none\n|false|]",
 			[]string{"/bin/sh -c (: < /dev/tty) 2>/dev/null || echo none: 0 5"}},
 		{"killed", sh("sleep 1000") + kills + waits + shows + releases, "[][|SIGTERM|][|false|][]", []string{"/bin/sh -c sleep 1000: SIGTERM 0"}},
-		{"killed, though deaf to SIGTERM", sh("trap '' TERM; while :; do sleep 1000; done") + kills + waits, "[][|SIGKILL|]",
-			[]string{"/bin/sh -c trap '' TERM; while :; do sleep 1000; done: SIGKILL 0"}},
+		{"killed, though deaf to SIGTERM", sh("trap '' TERM; : > deaf; while :; do sleep 1000; done") + "\n  wait file \"$cwd/deaf\"" + kills + waits, "[][|SIGKILL|]",
+			[]string{"/bin/sh -c trap '' TERM; : > deaf; while :; do sleep 1000; done: SIGKILL 0"}},
 		{"killed when it has ended", sh("exit 1") + waits + kills + waits, "[1||][][1||]", []string{"/bin/sh -c exit 1: 1 0"}},
 		{"gone once released", sh("exit 1") + releases + waits + shows + kills + releases,
 			"[][||no such terminal][||no such terminal][no such terminal][no such terminal]", nil},

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -14,21 +16,24 @@ import (
 
 	"github.com/errand-acp/errand/envscrub"
 	"github.com/errand-acp/errand/internal/proc"
+	"github.com/errand-acp/errand/internal/wire"
 )
 
 // CommandRecord is a command that an agent ran in one of our terminals, or wanted to. Its
 // JSON is part of the result's contract.
 type CommandRecord struct {
+	// SessionID is the session that the agent named, one of ours.
 	SessionID string `json:"sessionId"`
-	// ToolCallID is our name for it in the question to the policy, as in its record; empty
+	// ToolCallID is our name for it in the question to the policy, as in its record; null
 	// where the policy was not asked.
-	ToolCallID string `json:"toolCallId"`
-	// TerminalID is our name for the terminal; empty where none was made.
-	TerminalID string `json:"terminalId"`
+	ToolCallID *string `json:"toolCallId"`
+	// TerminalID is our name for the terminal; null where none was made.
+	TerminalID *string `json:"terminalId"`
 	// Command is the program and its arguments, with secrets replaced. Where the agent
-	// sent a shell line it is what runs that.
+	// sent a shell line it is what runs that. It is as the agent sent it where it was
+	// refused before that was looked at.
 	Command []string `json:"command"`
-	// Dir is the directory it ran in.
+	// Dir is the directory it ran in, or was to run in.
 	Dir string `json:"dir"`
 	// Exit is how it ended; null while it runs and where it was not started. Its rung is
 	// null or what we did to end it.
@@ -84,6 +89,13 @@ func (a *Agent) createTerminal(ctx context.Context, r acp.CreateTerminalRequest)
 	}
 	t := &terminal{session: r.SessionId, done: make(chan struct{}), since: time.Now()}
 	t.record = CommandRecord{SessionID: string(r.SessionId)}
+	dir := s.dir
+	if r.Cwd != nil && *r.Cwd != "" {
+		dir = *r.Cwd
+	}
+	a.recordCommand(t, dir, r.Command, r.Args)
+	ctx, end := s.inTurn(ctx)
+	defer end()
 	if err := a.startTerminal(ctx, s, t, r); err != nil {
 		text := a.redact.String(reason(err))
 		t.record.Error, t.record.Ms = &text, milliseconds(time.Since(t.since))
@@ -99,10 +111,7 @@ func (a *Agent) startTerminal(ctx context.Context, s *Session, t *terminal, r ac
 	if err != nil {
 		return err
 	}
-	for _, word := range append([]string{spec.Path}, spec.Args...) {
-		t.record.Command = append(t.record.Command, a.redact.String(word))
-	}
-	t.record.Dir = a.redact.String(spec.Dir)
+	a.recordCommand(t, spec.Dir, spec.Path, spec.Args)
 	if t.id, err = a.reserveTerminal(); err != nil {
 		return err
 	}
@@ -112,15 +121,18 @@ func (a *Agent) startTerminal(ctx context.Context, s *Session, t *terminal, r ac
 			a.dropTerminal(t.id)
 		}
 	}()
-	t.record.ToolCallID = t.id
-	if err := a.decide(ctx, s, t.id, commandAct(r, spec.Dir)); err != nil {
+	t.record.ToolCallID = &t.id
+	if err := a.decideCommand(ctx, s, t.id, commandAct(r, spec)); err != nil {
 		return err
 	}
 	if t.proc, err = proc.Start(ctx, spec); err != nil {
+		if why := over(ctx, s); why != "" {
+			return &errDenied{why}
+		}
 		return &acp.RequestError{Code: codeParams, Message: a.redact.String(err.Error())}
 	}
 	t.proc.Stdin().Close()
-	t.record.TerminalID = t.id
+	t.record.TerminalID = &t.id
 	a.tellCommand(t.record) // before it can have ended
 	t.output.limit = a.opts.MaxTerminalBytes
 	if r.OutputByteLimit != nil {
@@ -134,9 +146,43 @@ func (a *Agent) startTerminal(ctx context.Context, s *Session, t *terminal, r ac
 	return nil
 }
 
+// recordCommand says in the terminal's record what is to run.
+func (a *Agent) recordCommand(t *terminal, dir, path string, args []string) {
+	t.record.Dir, t.record.Command = a.redact.String(dir), []string{}
+	for _, word := range append([]string{path}, args...) {
+		t.record.Command = append(t.record.Command, a.redact.String(word))
+	}
+}
+
+// decideCommand is decide for a command. What it is, its program and its directory are
+// the same afterwards, or there is an error: a question can be open for minutes.
+func (a *Agent) decideCommand(ctx context.Context, s *Session, id string, act act) error {
+	changed := &acp.RequestError{Code: codeParams, Message: errChanged.Error()}
+	before, err := os.Stat(act.path)
+	if err != nil {
+		return changed
+	}
+	facts, err := a.decide(ctx, s, id, act)
+	if err != nil {
+		return err
+	}
+	real, err := proc.CheckDir(act.path)
+	if err != nil || real != act.path {
+		return changed
+	}
+	if after, err := os.Stat(real); err != nil || !os.SameFile(before, after) {
+		return changed
+	}
+	now := a.hostRequest(s, id, act).Facts()
+	if !reflect.DeepEqual(facts.Commands, now.Commands) || !reflect.DeepEqual(facts.Paths, now.Paths) || !slices.Equal(facts.Risks, now.Risks) {
+		return changed
+	}
+	return nil
+}
+
 // commandAct is what the policy is asked.
-func commandAct(r acp.CreateTerminalRequest, dir string) act {
-	input := map[string]any{"command": r.Command, "cwd": dir}
+func commandAct(r acp.CreateTerminalRequest, spec proc.Spec) act {
+	input := map[string]any{"command": r.Command, "cwd": spec.Dir}
 	if r.Args != nil {
 		args := make([]any, len(r.Args))
 		for i, arg := range r.Args {
@@ -153,7 +199,8 @@ func commandAct(r acp.CreateTerminalRequest, dir string) act {
 	}
 	return act{
 		method: acp.ClientMethodTerminalCreate, kind: acp.ToolKindExecute,
-		title: "Run " + strings.Join(append([]string{r.Command}, r.Args...), " "), path: dir, input: input,
+		title: "Run " + strings.Join(append([]string{r.Command}, r.Args...), " "), path: spec.Dir, input: input,
+		env: spec.Env,
 	}
 }
 
@@ -188,7 +235,7 @@ func (a *Agent) terminalSpec(s *Session, r acp.CreateTerminalRequest) (proc.Spec
 	if len(r.Args) == 0 {
 		// Some agents send a whole line as the command. What it is taken for is what the
 		// policy decides on: a shell reads it exactly if that was told of one.
-		if c := a.hostRequest(s, "", commandAct(r, spec.Dir)).Facts().Commands; len(c) == 1 && !c[0].Shell {
+		if c := a.hostRequest(s, "", commandAct(r, spec)).Facts().Commands; len(c) == 1 && !c[0].Shell {
 			beside := map[string]bool{} // what is set twice is told once
 			for _, v := range r.Env {
 				beside[v.Name] = true
@@ -314,11 +361,15 @@ func (a *Agent) terminalOutput(_ context.Context, r acp.TerminalOutputRequest) (
 	return res, nil
 }
 
-// waitForTerminalExit serves terminal/wait_for_exit.
+// waitForTerminalExit serves terminal/wait_for_exit. It keeps nothing else from being
+// served: what is waited for may be that the agent kills it.
 func (a *Agent) waitForTerminalExit(ctx context.Context, r acp.WaitForTerminalExitRequest) (acp.WaitForTerminalExitResponse, error) {
 	t, err := a.terminal(r.SessionId, r.TerminalId)
 	if err != nil {
 		return acp.WaitForTerminalExitResponse{}, err
+	}
+	if !wire.Park(ctx) {
+		return acp.WaitForTerminalExitResponse{}, &acp.RequestError{Code: codeRequest, Message: "too many wait already"}
 	}
 	select {
 	case <-t.done:

@@ -90,6 +90,7 @@ const (
 	FileNoText   FileReason = "no_text"   // not a regular file, or not UTF-8
 	FileTooLarge FileReason = "too_large" // over MaxBytes
 	FileInvalid  FileReason = "invalid"   // no path, or no lines, that could be meant
+	FileChanged  FileReason = "changed"   // another thing than was decided on has taken its place
 	FileFailed   FileReason = "failed"    // the system's error, in Err
 )
 

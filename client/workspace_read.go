@@ -7,8 +7,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
-	"unicode/utf8"
 )
 
 // Read returns the text of the file at path, which must be absolute. line, from 1, is
@@ -26,43 +24,35 @@ func (w *Workspace) Read(ctx context.Context, path string, line, limit *int) (st
 }
 
 func (w *Workspace) read(ctx context.Context, path string, line, limit *int) (string, error) {
-	skip, most := 0, -1
+	skip, most, err := window(line, limit)
+	if err != nil {
+		return "", err
+	}
+	t, err := w.find(path)
+	if err != nil {
+		return "", err
+	}
+	defer t.close()
+	return t.read(ctx, skip, most)
+}
+
+// window returns how many lines are passed over, and how many are read; all where that is
+// negative.
+func window(line, limit *int) (skip, most int, err error) {
+	most = -1
 	if line != nil {
 		if *line < 0 {
-			return "", problem(FileInvalid, "line %d: the first one is 1", *line)
+			return 0, 0, problem(FileInvalid, "line %d: the first one is 1", *line)
 		}
 		skip = max(*line-1, 0) // agents that count from 0 mean the same one
 	}
 	if limit != nil {
 		if *limit < 0 {
-			return "", problem(FileInvalid, "limit %d is negative", *limit)
+			return 0, 0, problem(FileInvalid, "limit %d is negative", *limit)
 		}
 		most = *limit
 	}
-	done, err := w.begin(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	rel, err := w.locate(path)
-	if err != nil {
-		return "", err
-	}
-	f, err := openRegular(w.root, rel, os.O_RDONLY)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	text, err := readLines(ctx, f, skip, most, w.opts.MaxBytes)
-	if err != nil {
-		return "", err
-	}
-	if !utf8.Valid(text) {
-		// JSON has no place for it, and what is replaced on the way out would be
-		// written back so.
-		return "", problem(FileNoText, "it is not UTF-8 text")
-	}
-	return string(text), nil
+	return skip, most, nil
 }
 
 // begin waits for room in memory. The operation calls what it returns at its end.
@@ -76,37 +66,6 @@ func (w *Workspace) begin(ctx context.Context) (func(), error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-}
-
-// openRegular opens a file if it is a regular one. It does not wait, for somebody at the
-// other end of a FIFO say, and no device is opened if it was there when we looked.
-func openRegular(root *os.Root, rel string, flag int) (*os.File, error) {
-	info, err := root.Stat(rel)
-	if err != nil {
-		return nil, escaped(err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, irregular(info)
-	}
-	f, err := root.OpenFile(rel, flag|openNow, 0)
-	if err != nil {
-		return nil, escaped(err)
-	}
-	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
-		err = irregular(info)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-func irregular(info fs.FileInfo) error {
-	if info.IsDir() {
-		return problem(FileNoText, "it is a directory")
-	}
-	return problem(FileNoText, "it is not a regular file")
 }
 
 // escaped tells os.Root's refusal from the system's.

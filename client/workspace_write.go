@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -25,65 +26,83 @@ func (w *Workspace) Write(ctx context.Context, path, content string) error {
 }
 
 func (w *Workspace) write(ctx context.Context, path, content string) error {
+	t, err := w.find(path)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	return t.write(ctx, content, ctx.Err)
+}
+
+// write makes content the text of the file. last is asked when all is done but to put the
+// new file into its place.
+func (t *target) write(ctx context.Context, content string, last func() error) (err error) {
 	switch {
-	case !w.opts.Write:
+	case !t.w.opts.Write:
 		return problem(FileReadOnly, "the workspace is read-only")
-	case len(content) > w.opts.MaxBytes:
-		return problem(FileTooLarge, "%d bytes are more than %d", len(content), w.opts.MaxBytes)
+	case len(content) > t.w.opts.MaxBytes:
+		return problem(FileTooLarge, "%d bytes are more than %d", len(content), t.w.opts.MaxBytes)
 	case !utf8.ValidString(content):
 		return problem(FileNoText, "the text is not UTF-8")
+	case t.rel == "." || os.IsPathSeparator(t.path[len(t.path)-1]):
+		return problem(FileNoText, "it is a directory")
 	}
-	done, err := w.begin(ctx)
+	done, err := t.w.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	rel, err := w.locate(path)
+	parent, made, err := t.enter()
+	if err == nil {
+		defer parent.Close()
+		err = t.replace(parent, newTemp(), content, last)
+	}
 	if err != nil {
-		return err
+		for _, dir := range slices.Backward(made) {
+			t.dir.Remove(dir) // which it is not where somebody has put something into it
+		}
 	}
-	if rel == "." || os.IsPathSeparator(path[len(path)-1]) {
-		return problem(FileNoText, "it is a directory")
-	}
-	above, name := filepath.Split(rel)
-	above = filepath.Clean(above)
-	if err := w.root.MkdirAll(above, 0o777); err != nil {
-		return escaped(err)
-	}
-	// From here on the directory is the one that is open, wherever its name leads.
-	parent, err := w.root.OpenRoot(above)
-	if err != nil {
-		return escaped(err)
-	}
-	defer parent.Close()
-	old, err := writable(parent, name)
-	if err != nil {
-		return err
-	}
-	return replace(ctx, parent, name, old, content)
+	return err
 }
 
-// writable returns what is known of a file that is there and may be written, nil where
-// there is none.
-func writable(parent *os.Root, name string) (fs.FileInfo, error) {
-	if info, err := parent.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return nil, problem(FileFailed, "it changed meanwhile") // locate had found none
+// enter opens the directory that the file is in. What is missing of it is made, and
+// returned, also with an error.
+func (t *target) enter() (parent *os.Root, made []string, err error) {
+	if parent, err = t.dir.OpenRoot("."); err != nil {
+		return nil, nil, err
 	}
+	for i, name := range t.steps[:len(t.steps)-1] {
+		switch err = parent.Mkdir(name, 0o777); {
+		case err == nil:
+			made = append(made, filepath.Join(t.steps[:i+1]...))
+		case !errors.Is(err, fs.ErrExist):
+			parent.Close()
+			return nil, made, err
+		}
+		next, err := openBelow(parent, name)
+		parent.Close()
+		if err != nil {
+			return nil, made, err
+		}
+		parent = next
+	}
+	return parent, made, nil
+}
+
+// newTemp is a name that nobody can guess.
+func newTemp() string { return ".errand-" + rand.Text() + ".tmp" }
+
+// replace puts a new file, first made as temp, into the place of the one that may be there.
+func (t *target) replace(parent *os.Root, temp, content string, last func() error) (err error) {
+	name := t.steps[len(t.steps)-1]
 	// Opened, and not only looked at: a new file in its place would get round its mode.
-	f, err := openRegular(parent, name, os.O_WRONLY)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	old, was, err := openRegular(parent, name, os.O_WRONLY)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		was.Close()
 	}
-	defer f.Close()
-	return f.Stat()
-}
-
-// replace puts a new file in the place of old, which may be nil.
-func replace(ctx context.Context, parent *os.Root, name string, old fs.FileInfo, content string) (err error) {
-	temp := ".errand-" + rand.Text() + ".tmp"
 	f, err := parent.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return escaped(err)
@@ -111,8 +130,8 @@ func replace(ctx context.Context, parent *os.Root, name string, old fs.FileInfo,
 	if err := f.Close(); err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
-		return err // nobody wants it any more
+	if err := last(); err != nil {
+		return err
 	}
 	return parent.Rename(temp, name)
 }

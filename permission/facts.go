@@ -2,6 +2,7 @@ package permission
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/coder/acp-go-sdk"
@@ -35,8 +36,8 @@ type Facts struct {
 	// Diffs are the edits it announces.
 	Diffs []Diff `json:"diffs"`
 	// Risks say in words why no standing grant is given for the call: a shell line, an
-	// interpreter, a sensitive file, a path outside the directory. Empty means that
-	// nothing of the kind was seen.
+	// interpreter, a variable that is set for a command, a sensitive file, a path outside
+	// the directory. Empty means that nothing of the kind was seen.
 	Risks []string `json:"risks"`
 	// Incomplete is set where the input was too deep or too large to be looked at
 	// whole. No rule allows such a call.
@@ -65,7 +66,7 @@ type Path struct {
 	// Odd says why the path may be another one than it seems: it holds control or
 	// invisible characters, is of another system, cannot be resolved. Empty for an
 	// ordinary path. An odd path is treated as a sensitive file.
-	Odd string `json:"odd,omitempty"`
+	Odd string `json:"odd"`
 }
 
 // Command is a program with its arguments, or a line for a shell.
@@ -80,9 +81,11 @@ type Command struct {
 	// Shell is set where a shell, or an interpreter we know nothing of, reads Line.
 	Shell bool `json:"shell"`
 	// Line is the shell line as the agent wrote it; empty where Argv says it all.
-	Line string `json:"line,omitempty"`
-	// Program is the file that would run, where Request.LookPath knows it.
-	Program string `json:"program,omitempty"`
+	Line string `json:"line"`
+	// Program is the file that would run, where Request.LookPath knows it. It is empty
+	// where it does not, and where the agent runs the command itself with a PATH of the
+	// call's: that is not the one we look in.
+	Program string `json:"program"`
 }
 
 // Host is a network target.
@@ -102,7 +105,8 @@ type Diff struct {
 	Path string `json:"path"`
 	// Old is null for a new file.
 	Old *string `json:"old"`
-	New string  `json:"new"`
+	// New is the text that takes its place.
+	New string `json:"new"`
 }
 
 // drawn keeps the facts of a request, so that all who look at it see the same.
@@ -169,11 +173,24 @@ func (r Request) drawFacts() Facts {
 	if len(f.Kinds) == 0 {
 		f.kind(acp.ToolKindOther)
 	}
+	if f.Method != acp.ClientMethodTerminalCreate {
+		for i := range f.Commands {
+			if c := &f.Commands[i]; slices.ContainsFunc(c.Env, setsPath) {
+				c.Program = ""
+			}
+		}
+	}
 	f.Risks = f.risks()
 	if ok {
 		f.Digest = f.digest(r, input)
 	}
 	return f
+}
+
+// setsPath reports whether a variable says where programs are looked for.
+func setsPath(variable string) bool {
+	name, _, _ := strings.Cut(variable, "=")
+	return strings.EqualFold(name, "PATH") // as on Windows; elsewhere it costs no more than a name
 }
 
 // kind adds what a call turned out to be to what it was said to be.
@@ -212,6 +229,10 @@ func (f *Facts) risks() []string {
 			add("shell line")
 		case runsOthers(c.Argv):
 			add("interpreter or launcher: " + c.Argv[0])
+		}
+		for _, variable := range c.Env {
+			name, _, _ := strings.Cut(variable, "=")
+			add("sets a variable: " + name)
 		}
 	}
 	for _, h := range f.Hosts {

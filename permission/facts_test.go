@@ -1,6 +1,7 @@
 package permission_test
 
 import (
+	"encoding/json"
 	"runtime"
 	"strings"
 	"testing"
@@ -45,7 +46,7 @@ func TestFacts(t *testing.T) {
 		{"curl", run("curl -s example.com/x"),
 			permission.Facts{Kinds: []acp.ToolKind{"execute"}, Commands: []permission.Command{argv("curl", "-s", "example.com/x")}, Hosts: []permission.Host{{Name: "example.com", Told: "example.com/x", Command: true}}}},
 		{"quotes", run(`git commit -m "a b; c" ''`), permission.Facts{Kinds: []acp.ToolKind{"execute"}, Commands: []permission.Command{argv("git", "commit", "-m", "a b; c", "")}}},
-		{"variables", run(`CI=1 make check`), permission.Facts{Kinds: []acp.ToolKind{"execute"}, Commands: []permission.Command{{Argv: []string{"make", "check"}, Env: []string{"CI=1"}, Dir: dir}}, Risks: []string{"interpreter or launcher: make"}}},
+		{"variables", run(`CI=1 make check`), permission.Facts{Kinds: []acp.ToolKind{"execute"}, Commands: []permission.Command{{Argv: []string{"make", "check"}, Env: []string{"CI=1"}, Dir: dir}}, Risks: []string{"interpreter or launcher: make", "sets a variable: CI"}}},
 		{"outside", edit("../x"), permission.Facts{Kinds: []acp.ToolKind{"edit"}, Paths: []permission.Path{at("../x", "/home/u/x", "path")}, Risks: []string{"outside the directory: ../x"}}},
 		{"a mode", `{"kind":"switch_mode"}`, permission.Facts{Kinds: []acp.ToolKind{"switch_mode"}, Risks: []string{"kind switch_mode"}}},
 		{"a command untold", `{"kind":"execute"}`, permission.Facts{Kinds: []acp.ToolKind{"execute"}, Risks: []string{"runs a command that it does not tell"}}},
@@ -122,6 +123,55 @@ func TestFactsInTheRecord(t *testing.T) {
 	clean := rec.Facts.Map(func(s string) string { return "<" + s + ">" })
 	if clean.Paths[0].Told != "<a>" || rec.Facts.Paths[0].Told != "a" || clean.Digest != rec.Facts.Digest {
 		t.Errorf("mapped to %+v from %+v", clean, rec.Facts)
+	}
+}
+
+// What sets variables for a command is worth a look each time: by PATH and others it is
+// another program that runs.
+func TestFactsOfVariables(t *testing.T) {
+	rules := rules(t, `{"rules":[{"name":"go","effect":"allow","commands":[["go","test","**"],["PATH=x","go","test","**"]],"always":true}]}`)
+	for _, tt := range []struct {
+		method, input, program string
+		risks                  []string
+		standing               bool
+	}{
+		{"", `{"command":"go test ./..."}`, "/usr/bin/go", nil, true},
+		{"", `{"command":"PATH=x go test ./..."}`, "", []string{"sets a variable: PATH"}, false},
+		{"", `{"command":["go","test"],"env":{"Path":"x","LD_PRELOAD":"a=b"}}`, "", []string{"sets a variable: LD_PRELOAD", "sets a variable: Path"}, false},
+		{"", `{"command":["go","test"],"env":{"PATHS":"x"}}`, "/usr/bin/go", []string{"sets a variable: PATHS"}, false},
+		{acp.ClientMethodTerminalCreate, `{"command":"PATH=x go test ./..."}`, "/usr/bin/go", []string{"sets a variable: PATH"}, false}, // which LookPath knows
+	} {
+		req := call(t, `{"kind":"execute","rawInput":`+tt.input+`}`)
+		req.Method = tt.method
+		req.LookPath = func(name string) (string, error) { return "/usr/bin/" + name, nil }
+		f := req.Facts()
+		if len(f.Commands) != 1 || f.Commands[0].Program != tt.program {
+			t.Errorf("%s: commands %+v, want the program %q", tt.input, f.Commands, tt.program)
+		}
+		if diff := cmp.Diff(tt.risks, f.Risks, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: risks (-want +got):\n%s", tt.input, diff)
+		}
+		if v := rules.Explain(req); v.Standing != tt.standing {
+			t.Errorf("%s: %+v", tt.input, v)
+		}
+	}
+}
+
+// The names of the facts are a contract, and none is left out.
+func TestFactsJSON(t *testing.T) {
+	text, err := json.Marshal(permission.Facts{
+		Paths: []permission.Path{{}}, Commands: []permission.Command{{}}, Hosts: []permission.Host{{}}, Diffs: []permission.Diff{{}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"method":"","kinds":null,"tools":null,"title":"","dir":"",` +
+		`"paths":[{"told":"","abs":"","resolved":"","key":"","odd":""}],` +
+		`"commands":[{"argv":null,"env":null,"dir":"","shell":false,"line":"","program":""}],` +
+		`"hosts":[{"name":"","told":"","command":false}],"diffs":[{"path":"","old":null,"new":""}],` +
+		`"risks":null,"incomplete":false,"digest":""}`
+	if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

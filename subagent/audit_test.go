@@ -113,8 +113,8 @@ func TestAuditContent(t *testing.T) {
 		check.Equal(t, "types", types(lines), "start toolCall permission permission file file permission command command toolCall end")
 		// The policy's question and what was then done have one id.
 		write, command := lines[4].File, lines[8].Command
-		check.Equal(t, "the file's call", write.ToolCallID, lines[3].Permission.ToolCallID)
-		check.Equal(t, "the command's call", command.ToolCallID, lines[6].Permission.ToolCallID)
+		check.Equal(t, "the file's call", *write.ToolCallID, lines[3].Permission.ToolCallID)
+		check.Equal(t, "the command's call", *command.ToolCallID, lines[6].Permission.ToolCallID)
 		if write.Op != "write" || write.Bytes != len("new-marker") || write.Error != nil || *command.Exit.Code != 3 || !slices.Equal(command.Command, []string{"/bin/sh", "-c", "exit 3"}) {
 			t.Errorf("file %+v, command %+v", write, command)
 		}

@@ -1,6 +1,7 @@
 package subagent
 
 import (
+	"encoding/json"
 	"slices"
 	"sync"
 
@@ -15,6 +16,7 @@ type hosted struct {
 	read  []client.FileRecord
 	ran   []client.CommandRecord
 	index map[string]int // of the terminals in ran
+	bytes int            // what read and ran hold, as JSON; at most maxCardBytes beside bare records
 	full  bool           // there was more than is kept
 }
 
@@ -26,27 +28,73 @@ func newHosted(files, commands bool) *hosted {
 func (h *hosted) file(rec client.FileRecord) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.read) >= maxCards {
-		h.full = true
-		return
+	if rec, ok := room(h, len(h.read), rec, bareFile); ok {
+		h.read = append(h.read, rec)
 	}
-	h.read = append(h.read, rec)
 }
 
 // command takes a command that was started, has ended, or was refused.
 func (h *hosted) command(rec client.CommandRecord) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if i, ok := h.index[rec.TerminalID]; ok && rec.TerminalID != "" {
-		h.ran[i] = rec
+	if rec.TerminalID != nil {
+		if i, ok := h.index[*rec.TerminalID]; ok {
+			rec.Command, rec.Dir = h.ran[i].Command, h.ran[i].Dir // as much as is kept of them
+			h.ran[i] = rec
+			return
+		}
+	}
+	rec, ok := room(h, len(h.ran), rec, bareCommand)
+	if !ok {
 		return
 	}
-	if len(h.ran) >= maxCards {
-		h.full = true
-		return
+	if rec.TerminalID != nil {
+		h.index[*rec.TerminalID] = len(h.ran)
 	}
-	h.index[rec.TerminalID] = len(h.ran)
 	h.ran = append(h.ran, rec)
+}
+
+// room returns what is kept of a record that comes to n others: all of it or, where there
+// is no room for that, its bare self. False means that it is not kept.
+func room[T any](h *hosted, n int, rec T, bare func(T) T) (T, bool) {
+	if n >= maxCards {
+		h.full = true
+		return rec, false
+	}
+	text, err := json.Marshal(rec)
+	if err == nil && h.bytes+len(text) <= maxCardBytes {
+		h.bytes += len(text)
+		return rec, true
+	}
+	h.full = true
+	rec = bare(rec)
+	text, err = json.Marshal(rec)
+	return rec, err == nil && len(text) <= maxBareRecord
+}
+
+// keptText is how much of a text is kept in a bare record, in bytes.
+const keptText = 200
+
+func bareFile(rec client.FileRecord) client.FileRecord {
+	rec.Path = ellipsis(rec.Path, keptText)
+	rec.Error = bareText(rec.Error)
+	return rec
+}
+
+func bareCommand(rec client.CommandRecord) client.CommandRecord {
+	rec.Command = slices.Clone(rec.Command[:min(len(rec.Command), 1)])
+	for i, word := range rec.Command {
+		rec.Command[i] = ellipsis(word, keptText)
+	}
+	rec.Dir, rec.Error = ellipsis(rec.Dir, keptText), bareText(rec.Error)
+	return rec
+}
+
+func bareText(text *string) *string {
+	if text == nil {
+		return nil
+	}
+	return nonEmpty(ellipsis(*text, keptText))
 }
 
 // fill puts what is known by now into res.

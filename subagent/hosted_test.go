@@ -6,11 +6,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/internal/check"
@@ -64,6 +67,58 @@ func TestHostedInTheResult(t *testing.T) {
 	plain := play(t, "on session/prompt; text hello", nil).run("go")
 	if plain.Files != nil || plain.Commands != nil {
 		t.Errorf("without the services there are files %v and commands %v", plain.Files, plain.Commands)
+	}
+}
+
+// The names are a contract: what does not apply is null, and none is left out.
+func TestHostedContract(t *testing.T) {
+	s := play(t, `on session/prompt
+  request fs/read_text_file {"sessionId":"$session","path":"$cwd/a"}
+  request fs/write_text_file {"sessionId":"$session","path":"$cwd/a","content":"x"}
+  request terminal/create {"sessionId":"$session","command":"true"}
+  set t "$answer.terminalId"
+  request terminal/wait_for_exit {"sessionId":"$session","terminalId":"$t"}
+  request terminal/create {"sessionId":"$session","command":"true","args":["x"],"cwd":"/nonexistent"}
+  request terminal/create {"sessionId":"$session","command":"no-such-program"}
+  text "done"`, &subagent.ACPOptions{Files: client.FilesWrite, Terminals: true, Permission: permission.Allow()})
+	res := s.run("go")
+	ended(t, res, stopreason.Completed, "")
+	for i := range res.Files {
+		res.Files[i].Ms = 0
+	}
+	for i := range res.Commands {
+		res.Commands[i].Ms = 0
+	}
+	got, err := json.MarshalIndent(map[string]any{"files": res.Files, "commands": res.Commands}, "", " ")
+	check.Equal(t, "error", err, nil)
+	session, dir := *res.SessionID, s.Dir
+	const command = `"sessionId":"SESSION","toolCallId":%s,"terminalId":%s,"command":%s,"dir":"%s","exit":%s,"outputBytes":0,"truncated":false,"error":%s,"ms":0`
+	want := `{"commands":[
+		{` + fmt.Sprintf(command, `"errand-terminal-2"`, `"errand-terminal-2"`, `["true"]`, dir, `{"code":0,"signal":null}`, `null`) + `},
+		{` + fmt.Sprintf(command, `null`, `null`, `["true","x"]`, "/nonexistent", `null`, `"cwd: directory \"/nonexistent\": no such file or directory"`) + `},
+		{` + fmt.Sprintf(command, `"errand-terminal-3"`, `null`, `["no-such-program"]`, dir, `null`, `"ERROR"`) + `}],
+	"files":[
+		{"sessionId":"SESSION","toolCallId":null,"op":"read","path":"DIR/a","bytes":0,"missing":true,"error":null,"ms":0},
+		{"sessionId":"SESSION","toolCallId":"errand-1","op":"write","path":"DIR/a","bytes":1,"missing":false,"error":null,"ms":0}]}`
+	var indented bytes.Buffer
+	check.Equal(t, "error", json.Indent(&indented, []byte(want), "", " "), nil)
+	if e := res.Commands[len(res.Commands)-1].Error; e != nil {
+		text, _ := json.Marshal(*e)
+		got = bytes.ReplaceAll(got, text, []byte(`"ERROR"`)) // it says where it was looked for
+	}
+	r := strings.NewReplacer("SESSION", session, "DIR", dir)
+	if diff := cmp.Diff(r.Replace(indented.String()), string(got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// Their facts are there, with all that facts have.
+	for _, p := range res.Permissions {
+		text, err := json.Marshal(p.Facts)
+		check.Equal(t, "error", err, nil)
+		for _, name := range []string{`"odd":`, `"line":`, `"program":`} {
+			if len(p.Facts.Commands)+len(p.Facts.Paths) > 0 && name == `"odd":` || len(p.Facts.Commands) > 0 {
+				check.Has(t, string(text), name)
+			}
+		}
 	}
 }
 

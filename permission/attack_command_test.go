@@ -3,6 +3,7 @@ package permission_test
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -132,7 +133,7 @@ func found(links map[string]string) func(string) (string, error) {
 }
 
 func TestCommandAttacks(t *testing.T) {
-	for _, a := range commandAttacks {
+	for _, a := range slices.Concat(commandAttacks, hostAttacks) {
 		t.Run(a.name, func(t *testing.T) {
 			policy := rules(t, a.policy)
 			for text, want := range map[string]permission.Outcome{a.call: permission.Denied, a.twin: permission.Allowed} {

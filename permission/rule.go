@@ -188,17 +188,6 @@ func (f *Facts) hostsCovered(r *Rule) bool {
 	return all(f.Hosts, func(h Host) bool { return h.Command || slices.Contains(r.Kinds, acp.ToolKindFetch) })
 }
 
-func hostMatches(pattern, name string) bool {
-	pattern = strings.ToLower(pattern)
-	if pattern == "*" {
-		return true
-	}
-	if domain, ok := strings.CutPrefix(pattern, "*."); ok {
-		return strings.HasSuffix(name, "."+domain)
-	}
-	return name == pattern
-}
-
 // touched reports whether the rule may speak of something in the call.
 func (f *Facts) touched(r *Rule) bool {
 	folded := func(list []string, s string) bool {
@@ -211,9 +200,7 @@ func (f *Facts) touched(r *Rule) bool {
 		(r.Titles == nil || folded(r.Titles, f.Title)) &&
 		(r.Paths == nil || f.pathTouched(r)) &&
 		(r.Commands == nil && !r.Shell || f.commandTouched(r)) &&
-		(r.Hosts == nil || slices.ContainsFunc(f.Hosts, func(h Host) bool {
-			return slices.ContainsFunc(r.Hosts, func(p string) bool { return hostMatches(p, h.Name) })
-		}))
+		(r.Hosts == nil || f.hostTouched(r))
 }
 
 func (f *Facts) pathTouched(r *Rule) bool {

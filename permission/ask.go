@@ -29,6 +29,10 @@ type Answer struct {
 	// OptionID is the option to select; empty means none, which agents take for an
 	// abort of the whole turn.
 	OptionID string `json:"optionId"`
+	// Partial is set where whoever answered has not seen all of the call. The answer is
+	// good for the call itself; nothing more is granted with it, and what the agent wants
+	// us to do for it is a question of its own.
+	Partial bool `json:"partial"`
 }
 
 // Ask is a policy that asks: a person, or a program. An answer to another question,
@@ -100,8 +104,8 @@ func (q Question) decide(ctx context.Context, answer Answer) Decision {
 		return Decision{Rule: "ask: cancelled"}
 	case !offered:
 		return reject(options, "ask: option not offered")
-	case !q.Standing && standingOption(options, answer.OptionID):
+	case (!q.Standing || answer.Partial) && standingOption(options, answer.OptionID):
 		return reject(options, "ask: no standing grant")
 	}
-	return Decision{OptionID: answer.OptionID, Rule: "ask"}
+	return Decision{OptionID: answer.OptionID, Rule: "ask", Partial: answer.Partial}
 }

@@ -63,8 +63,8 @@ func (r remembering) Decide(ctx context.Context, req Request) Decision {
 		}
 	}
 	d := ask(ctx, r.policy, req)
-	if _, hosted := f.hosted(); hosted {
-		return d // it is done at once: there is nothing to remember
+	if _, hosted := f.hosted(); hosted || d.Partial {
+		return d // it is done at once, or nobody knows what it is: there is nothing to remember
 	}
 	if outcome, ok := kindOf(req.Options, d.OptionID); ok && outcome == Allowed && ctx.Err() == nil {
 		want.toolCallID = string(req.ToolCall.ToolCallId)

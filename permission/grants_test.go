@@ -201,3 +201,37 @@ func TestGrantsAtOnce(t *testing.T) {
 		t.Errorf("%d granted, want each of the 8 once", granted)
 	}
 }
+
+// An answer of somebody who has not seen all of the call grants nothing beyond it.
+func TestPartialAnswerGrantsNothing(t *testing.T) {
+	for _, partial := range []bool{false, true} {
+		asked := 0
+		yes := permission.Ask{Func: func(_ context.Context, q permission.Question) (permission.Answer, error) {
+			asked++
+			return permission.Answer{QuestionID: q.ID, OptionID: "yes", Partial: partial}, nil
+		}}
+		for name, policy := range map[string]permission.Policy{
+			"asked": yes, "rules": &permission.Rules{Default: permission.EffectAsk, Ask: yes}, "both": permission.Strictest(yes, permission.Allow()),
+		} {
+			var g permission.Grants
+			asked = 0
+			p := g.Policy(policy)
+			text := `{"kind":"edit","content":[{"type":"diff","path":"/home/u/project/a","newText":"x"}]}`
+			if d, _ := permission.Decide(t.Context(), p, call(t, text)); d.OptionID != "yes" {
+				t.Fatalf("%s: %+v", name, d)
+			}
+			hosted := call(t, text)
+			hosted.Method = acp.ClientMethodFsWriteTextFile
+			permission.Decide(t.Context(), p, hosted)
+			if again := asked == 2; again != partial {
+				t.Errorf("%s, partial %v: asked %d times", name, partial, asked)
+			}
+		}
+	}
+	always := permission.Ask{Always: true, Func: func(_ context.Context, q permission.Question) (permission.Answer, error) {
+		return permission.Answer{QuestionID: q.ID, OptionID: "always", Partial: true}, nil
+	}}
+	if d, _ := permission.Decide(t.Context(), always, call(t, edit("a"))); d.OptionID != "no" || d.Rule != "ask: no standing grant" {
+		t.Errorf("a standing option: %+v", d)
+	}
+}

@@ -70,6 +70,9 @@ type Decision struct {
 	// Ambiguous is set where the policy would have allowed but could not tell
 	// which of several like options was meant, and so did not.
 	Ambiguous bool
+	// Partial is set where whoever decided has not seen all of the call: Grants remembers
+	// nothing of it.
+	Partial bool
 }
 
 // Policy answers permission requests.

@@ -22,6 +22,7 @@ func (s strictest) Decide(ctx context.Context, req Request) Decision {
 	req = req.keepFacts()
 	var agreed Decision
 	var rules []string
+	partial := false
 	for _, p := range s {
 		d := ask(ctx, p, req)
 		outcome, ok := kindOf(req.Options, d.OptionID)
@@ -32,6 +33,7 @@ func (s strictest) Decide(ctx context.Context, req Request) Decision {
 			return d
 		}
 		rules = append(rules, d.Rule)
+		partial = partial || d.Partial
 		switch lasts, lasted := standingOption(req.Options, d.OptionID), standingOption(req.Options, agreed.OptionID); {
 		case agreed.OptionID == "", lasted && !lasts:
 			agreed = d
@@ -42,7 +44,7 @@ func (s strictest) Decide(ctx context.Context, req Request) Decision {
 			return d
 		}
 	}
-	agreed.Rule = strings.Join(rules, " + ")
+	agreed.Rule, agreed.Partial = strings.Join(rules, " + "), partial
 	return agreed
 }
 

@@ -53,32 +53,32 @@ func (a *asker) on(s *screen) { a.screen = s }
 
 // ask is permission.Ask's Func.
 func (a *asker) ask(ctx context.Context, q permission.Question) (permission.Answer, error) {
-	option, err := a.inTurn(ctx, q)
+	option, whole, err := a.inTurn(ctx, q)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
 		a.screen.note("a question of the agent's could not be asked, and was rejected: " + err.Error())
 	}
-	return permission.Answer{QuestionID: q.ID, OptionID: option}, err
+	return permission.Answer{QuestionID: q.ID, OptionID: option, Partial: !whole}, err
 }
 
 // inTurn asks when no other question is open. The terminal is opened for each one, so that
 // nothing of it is left where a question ends early.
-func (a *asker) inTurn(ctx context.Context, q permission.Question) (option string, err error) {
+func (a *asker) inTurn(ctx context.Context, q permission.Question) (option string, whole bool, err error) {
 	select {
 	case a.turn <- struct{}{}:
 		defer func() { <-a.turn }()
 	case <-ctx.Done():
-		return "", context.Cause(ctx)
+		return "", false, context.Cause(ctx)
 	}
 	tty, err := openTTY(ctx, a.con)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	defer tty.close()
 	if err := tty.claim(); err != nil {
-		return "", err
+		return "", false, err
 	}
 	defer a.screen.hold(ctx, a.con)()
-	option, err = a.put(tty, q)
+	option, whole, err = a.put(tty, q)
 	switch {
 	case ctx.Err() != nil:
 		// What was typed of an answer is none to whoever reads next.
@@ -87,7 +87,7 @@ func (a *asker) inTurn(ctx context.Context, q permission.Question) (option strin
 	case errors.Is(err, io.EOF):
 		tty.write("\nerrand: no answer: rejected\n")
 	}
-	return option, err
+	return option, whole, err
 }
 
 func takenBack(ctx context.Context) string {
@@ -99,30 +99,39 @@ func takenBack(ctx context.Context) string {
 
 // put shows the question and reads until one of the keys that it offers comes. What was
 // typed before the words that ask for it is thrown away: it is no answer to what nobody had
-// read yet.
-func (a *asker) put(tty questionTTY, q permission.Question) (option string, err error) {
+// read yet. whole says that nothing was left out.
+func (a *asker) put(tty questionTTY, q permission.Question) (option string, whole bool, err error) {
+	width := tty.width()
 	replies := repliesTo(q)
-	text := questionText(q, replies, a.screen.agent, a.screen.scribe.redact, tty.width())
+	text, whole := questionText(q, replies, a.screen.agent, a.screen.scribe.redact, width)
+	if !whole && q.Standing {
+		q.Standing = false
+		replies = repliesTo(q)
+		text, _ = questionText(q, replies, a.screen.agent, a.screen.scribe.redact, width)
+	}
 	if err := tty.write(text); err != nil {
-		return "", err
+		return "", false, err
 	}
 	for {
 		if err := tty.discard(); err != nil {
-			return "", err
+			return "", false, err
 		}
 		left := max(0, time.Until(q.Expires)).Round(time.Second)
 		if err := tty.write(fmt.Sprintf("Answer %s within %v; Ctrl-C cancels the run: ", keys(replies), left)); err != nil {
-			return "", err
+			return "", false, err
 		}
 		line, err := tty.line()
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 		typed := strings.ToLower(strings.TrimSpace(line))
 		for _, r := range replies {
 			if r.key != "" && r.key == typed {
-				return r.option, nil
+				return r.option, whole, nil
 			}
+		}
+		if err := tty.write("That is none of them. "); err != nil {
+			return "", false, err
 		}
 	}
 }

@@ -29,6 +29,7 @@ type difference struct {
 
 // unified compares two texts. Of texts of any size it takes apart no more than it may show.
 func unified(old, new string) difference {
+	marks := endsMatter(old, new)
 	same, old, new := changed(old, new)
 	goes, comes := lineCount(old), lineCount(new)
 	if max(len(old), len(new)) > maxDiffBytes || max(goes, comes) > maxDiffLines {
@@ -42,7 +43,13 @@ func unified(old, new string) difference {
 		}
 		return d
 	}
-	return difference{lines: hunks(edits(textLines(old), textLines(new)), same)}
+	return difference{lines: hunks(edits(textLines(old, marks), textLines(new, marks)), same)}
+}
+
+// endsMatter reports whether it is worth telling that a text has no line end: of two that
+// have none, both are parts of a file more often than not.
+func endsMatter(old, new string) bool {
+	return old == "" || new == "" || strings.HasSuffix(old, "\n") != strings.HasSuffix(new, "\n")
 }
 
 // changed leaves out what two texts have in common at their beginning and end, but for the
@@ -138,15 +145,15 @@ func hunk(all []edit, i int) (from, to int) {
 	return max(i, from-diffContext), min(len(all), last+1+diffContext)
 }
 
-// textLines are the lines of a text. That the last one has no end is said in it.
-func textLines(text string) []string {
+// textLines are the lines of a text. That the last one has no end is said in it, if marks.
+func textLines(text string, marks bool) []string {
 	if text == "" {
 		return nil
 	}
 	lines := strings.Split(text, "\n")
 	if last := len(lines) - 1; lines[last] == "" {
 		lines = lines[:last]
-	} else {
+	} else if marks {
 		lines[last] += " (no line end)"
 	}
 	return lines

@@ -30,6 +30,7 @@ func TestUnified(t *testing.T) {
 		{"a line", count(1, 9), count(1, 4) + "five\n" + count(6, 9), []string{"@@ -2,7 +2,7 @@", " 2", " 3", " 4", "-5", "+five", " 6", " 7", " 8"}},
 		{"two hunks", count(1, 20), "0\n" + count(1, 20) + "21\n", []string{"@@ -1,3 +1,4 @@", "+0", " 1", " 2", " 3", "@@ -18,3 +19,4 @@", " 18", " 19", " 20", "+21"}},
 		{"near ones in one hunk", "a\n" + count(1, 6) + "b\n", count(1, 6), []string{"@@ -1,8 +1,6 @@", "-a", " 1", " 2", " 3", " 4", " 5", " 6", "-b"}},
+		{"parts without line ends", "a\nb", "a\nc", []string{"@@ -1,2 +1,2 @@", " a", "-b", "+c"}},
 		{"the line end", "a", "a\n", []string{"@@ -1,1 +1,1 @@", "-a (no line end)", "+a"}},
 		{"another line end", "a\r\n", "a\n", []string{"@@ -1,1 +1,1 @@", "-a\r", "+a"}},
 		{"a line of a large text", count(1, 100000) + "a\n" + count(1, 100000), count(1, 100000) + "b\n" + count(1, 100000), []string{"@@ -99998,7 +99998,7 @@", " 99998", " 99999", " 100000", "-a", "+b", " 1", " 2", " 3"}},
@@ -56,7 +57,8 @@ func TestUnifiedLeavesOutWhatStays(t *testing.T) {
 	for range 5000 {
 		before, after := some(), some()
 		old, new := before+some()+after, before+some()+after
-		if diff := cmp.Diff(hunks(edits(textLines(old), textLines(new)), 0), unified(old, new).lines); diff != "" {
+		marks := endsMatter(old, new)
+		if diff := cmp.Diff(hunks(edits(textLines(old, marks), textLines(new, marks)), 0), unified(old, new).lines); diff != "" {
 			t.Fatalf("%q, %q: -want +got\n%s", old, new, diff)
 		}
 	}

@@ -38,7 +38,7 @@ const (
 
 	whyUnclear  = "of no known kind, or not to be told from another one"
 	whyTooMany  = "too many of this kind"
-	whyOnlyOnce = "a call with risks, or a policy that gives nothing for good"
+	whyOnlyOnce = "a call with risks, or one that is not shown whole, or a policy that gives nothing for good"
 )
 
 // repliesTo returns the agent's options by their kinds, and a way to choose none of them

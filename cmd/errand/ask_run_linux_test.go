@@ -45,7 +45,7 @@ func TestPermissionAsk(t *testing.T) {
 			if status := exitStatusOf(t, cmd); status != statusOK {
 				t.Errorf("status %d", status)
 			}
-			has(t, "the terminal", shown, "before\n", "\nerrand: errand.test asks for permission.", `in its words     | Do \u{1b}[31mit`,
+			has(t, "the terminal", shown, "before\n", "\nerrand: errand.test asks for permission.", `title            | Do \u{1b}[31mit`,
 				"/a.txt\n", "  y  allow once    | No\n  n  reject once   | Yes\n", says)
 		})
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -17,6 +18,8 @@ type sheet struct {
 	redact func(string) string
 	width  int
 	rows   int // lines of the agent's so far
+	// partial is set where something is left out.
+	partial bool
 }
 
 const (
@@ -24,6 +27,8 @@ const (
 	labelWidth = 17
 	// maxText is how much of a text is looked at to show it, in bytes.
 	maxText = 8000
+	// maxEnd is how much of the end of a longer one is.
+	maxEnd = 2000
 	// How many lines of the terminal a text may take up: a name, one that says what would
 	// be done, and all diffs.
 	shortText, longText, diffText = 3, 24, 60
@@ -31,31 +36,65 @@ const (
 
 func (s *sheet) line(text string) { s.b.WriteString(text + "\n") }
 
-// row shows a text beside its label on so many lines at the most, and says how much is
-// left out.
+// row shows a text beside its label on so many lines at the most. What is too long for them
+// is shown with its end, which is where something may be hidden, and with how much is left
+// out.
 func (s *sheet) row(mark, label, text string, most int) {
 	text = s.redact(text)
-	end := cut(text, maxText)
-	left := len(text) - end
-	for line := range strings.Lines(text[:end] + "\n") {
+	skipped := 0
+	lines := s.wrapped(text[:cut(text, maxText)])
+	if len(text) > maxText {
+		from := cut(text, len(text)-maxEnd)
+		skipped = max(0, from-maxText)
+		lines = append(lines, s.wrapped(text[from:])...)
+	}
+	var end []string
+	if skipped > 0 || len(lines) > most {
+		n := max(1, most/4)
+		end = lines[len(lines)-n:]
+		first := min(most, len(lines)) - n
+		for _, line := range lines[first : len(lines)-n] {
+			skipped += len(line)
+		}
+		lines = lines[:first]
+	}
+	for _, line := range lines {
+		s.put(mark, label, line)
+		mark, label = "", ""
+	}
+	if end != nil {
+		s.leftOut(strconv.Itoa(skipped) + " more bytes")
+	}
+	for _, line := range end {
+		s.put("", "", line)
+	}
+}
+
+// wrapped takes a text apart into lines that fit.
+func (s *sheet) wrapped(text string) (lines []string) {
+	for line := range strings.Lines(text + "\n") {
 		line = strings.TrimSuffix(line, "\n")
-		for line = visible.Line(strings.ReplaceAll(line, "\t", "    ")); ; {
-			if most == 0 {
-				left += len(line)
-				break
-			}
+		line = blanks.ReplaceAllStringFunc(visible.Line(strings.ReplaceAll(line, "\t", "    ")), func(run string) string {
+			return fmt.Sprintf(" [%d blanks] ", len(run))
+		})
+		for {
 			n := fits(line, max(s.columns()-labelWidth-5, 20))
-			s.put(mark, label, line[:n])
-			mark, label = "", ""
-			most--
+			lines = append(lines, line[:n])
 			if line = line[n:]; line == "" {
 				break
 			}
 		}
 	}
-	if left > 0 {
-		s.put("!", "not shown", strconv.Itoa(left)+" more bytes")
-	}
+	return lines
+}
+
+// blanks are a run of blanks behind which something may be out of sight.
+var blanks = regexp.MustCompile(` {41,}`)
+
+// leftOut says what is not shown.
+func (s *sheet) leftOut(what string) {
+	s.partial = true
+	s.put("!", "not shown", what)
 }
 
 func (s *sheet) put(mark, label, text string) {
@@ -109,6 +148,7 @@ func (s *sheet) diffs(diffs []permission.Diff) {
 		s.row("", label, d.Path, shortText)
 		d := unified(old, s.redact(d.New))
 		if d.large {
+			s.partial = true
 			s.put("!", "not compared", "too large: what is new of it follows, without what goes")
 		}
 		for len(d.lines) > 0 && s.rows-began < diffText {
@@ -116,7 +156,7 @@ func (s *sheet) diffs(diffs []permission.Diff) {
 			d.lines = d.lines[1:]
 		}
 		if left := len(d.lines) + d.left; left > 0 {
-			s.put("!", "not shown", strconv.Itoa(left)+" more lines of it")
+			s.leftOut(strconv.Itoa(left) + " more lines of it")
 		}
 	}
 }

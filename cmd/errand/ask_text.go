@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,15 +16,15 @@ import (
 // maxRows is how many of the paths, commands, … of a call are shown.
 const maxRows = 8
 
-// questionText is a question as it is shown, but for the line that asks for the answer. agent
-// is the agent's name, width the terminal's.
-func questionText(q permission.Question, replies []reply, agent string, redact func(string) string, width int) string {
+// questionText is a question as it is shown, but for the line that asks for the answer, and
+// whether that is all of it. agent is the agent's name, width the terminal's.
+func questionText(q permission.Question, replies []reply, agent string, redact func(string) string, width int) (text string, whole bool) {
 	f := q.Facts
 	s := &sheet{redact: redact, width: width}
 	s.line("")
 	if f.Method == acp.ClientMethodSessionRequestPermission {
 		s.line("errand: " + agent + " asks for permission. What is right of a bar may be in its words.")
-		s.row("", "in its words", f.Title, shortText)
+		s.row("", "title", f.Title, shortText)
 	} else {
 		s.line("errand: " + agent + " wants errand to do it: " + f.Method + ". What is right of a bar may be in its words.")
 	}
@@ -54,8 +55,13 @@ func questionText(q permission.Question, replies []reply, agent string, redact f
 	for _, risk := range some(s, "risks", f.Risks) {
 		s.row("!", "risk", risk, shortText)
 	}
+	whole = !s.partial
 	s.line("")
 	for _, r := range replies {
+		if r.option == "" && r.label == "" {
+			s.line(fmt.Sprintf("  %s  %s", r.key, r.what))
+			continue
+		}
 		mark := ""
 		if r.why != "" {
 			mark = "-"
@@ -66,13 +72,16 @@ func questionText(q permission.Question, replies []reply, agent string, redact f
 		}
 	}
 	s.line("once: for this call; always: for as long as the agent remembers it")
-	return s.b.String()
+	if !whole {
+		s.line("Not all of it is shown. What errand is to do of it, it asks about again.")
+	}
+	return s.b.String(), whole
 }
 
 // some returns the first of a list, and says how many are left out.
 func some[T any](s *sheet, what string, list []T) []T {
 	if n := len(list) - maxRows; n > 0 {
-		s.put("!", "not shown", strconv.Itoa(n)+" more "+what)
+		s.leftOut(strconv.Itoa(n) + " more " + what)
 		return list[:maxRows]
 	}
 	return list

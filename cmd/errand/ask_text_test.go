@@ -40,7 +40,8 @@ func about(call acp.ToolCallUpdate) permission.Request {
 }
 
 func shownAs(q permission.Question) string {
-	return questionText(q, repliesTo(q), "demo", strings.NewReplacer("hunter2hunter2", "[redacted]").Replace, 80)
+	text, _ := questionText(q, repliesTo(q), "demo", strings.NewReplacer("hunter2hunter2", "[redacted]").Replace, 80)
+	return text
 }
 
 func TestQuestionText(t *testing.T) {
@@ -55,7 +56,7 @@ func TestQuestionText(t *testing.T) {
 			RawInput: map[string]any{"command": []any{"go", "test", "a b", "-run=hunter2hunter2"}, "url": "https://go.dev/x"},
 		}), `
 errand: demo asks for permission. What is right of a bar may be in its words.
-  in its words     | Run the tests
+  title            | Run the tests
   kind             | execute, fetch
   directory        | /home/u/project
   command          | go test "a b" "-run=[redacted]"
@@ -72,7 +73,7 @@ once: for this call; always: for as long as the agent remembers it
 			RawInput: map[string]any{"command": "ls; cat ~/.ssh/id_rsa"},
 		}), `
 errand: demo asks for permission. What is right of a bar may be in its words.
-  in its words     |
+  title            |
   kind             | execute
   directory        | /home/u/project
 ! shell line       | ls; cat ~/.ssh/id_rsa
@@ -90,7 +91,7 @@ once: for this call; always: for as long as the agent remembers it
 			Content:   []acp.ToolCallContent{{Diff: &acp.ToolCallContentDiff{Path: "a.txt", OldText: &old, NewText: "one\n2\nthree"}}},
 		}), `
 errand: demo asks for permission. What is right of a bar may be in its words.
-  in its words     | Edit
+  title            | Edit
   kind             | edit
   directory        | /home/u/project
 ! path outside     | link/passwd
@@ -186,7 +187,7 @@ func TestQuestionTextOfAnEnemy(t *testing.T) {
 					t.Errorf("%q is longer than the terminal", line)
 				}
 			}
-			if ours != 4 { // the head, two empty ones, the scope
+			if ours != 5 { // the head, two empty ones, the scope, what is left out
 				t.Errorf("%d lines without a bar:\n%s", ours, text)
 			}
 		})
@@ -196,7 +197,7 @@ func TestQuestionTextOfAnEnemy(t *testing.T) {
 func TestQuestionTextSaysWhatIsLeftOut(t *testing.T) {
 	long := strings.Repeat("x\n", 5000)
 	req := about(acp.ToolCallUpdate{
-		Title:   new(strings.Repeat("x", 3*58+5)),
+		Title:   new(strings.Repeat("x", 3*58) + "the end"),
 		Content: []acp.ToolCallContent{{Diff: &acp.ToolCallContentDiff{Path: "a", NewText: long}}},
 	})
 	for i := range maxRows + 3 {
@@ -205,6 +206,60 @@ func TestQuestionTextSaysWhatIsLeftOut(t *testing.T) {
 	// What is outside is not what is left out.
 	req.ToolCall.Locations = append(req.ToolCall.Locations, acp.ToolCallLocation{Path: "/etc/shadow"})
 	has(t, "the question", shownAs(asked(t, req)),
-		"! not shown        | 5 more bytes\n", "! not shown        | 5 more paths\n", "! not shown        | 4942 more lines of it\n",
+		"! not shown        | 58 more bytes\n                   | the end\n", "! not shown        | 5 more paths\n", "! not shown        | 4942 more lines of it\n",
 		"! sensitive path   | /etc/shadow\n")
+}
+
+// The end of what is too long is where something may be hidden.
+func TestQuestionTextShowsTheEnd(t *testing.T) {
+	for name, line := range map[string]string{
+		"blanks":         "ls" + strings.Repeat(" ", 3000) + "; rm -rf /",
+		"words":          "ls" + strings.Repeat(" x", 3000) + "; rm -rf /",
+		"lines":          "ls" + strings.Repeat("\n", 3000) + "; rm -rf /",
+		"more than that": "ls" + strings.Repeat(" x", 30_000) + "; rm -rf /",
+		"wide":           "ls" + strings.Repeat("界", 30_000) + "; rm -rf /",
+	} {
+		q := asked(t, about(acp.ToolCallUpdate{RawInput: map[string]any{"command": line}}))
+		text, whole := questionText(q, repliesTo(q), "demo", strings.ToLower, 80)
+		has(t, name, text, "! shell line       | ls", "; rm -r")
+		if whole != (name == "blanks") {
+			t.Errorf("%s: whole: %v", name, whole)
+		}
+		if name == "blanks" {
+			has(t, name, text, "| ls [3000 blanks] ; rm -rf /\n")
+		} else {
+			has(t, name, text, "! not shown        | ", "Not all of it is shown.")
+		}
+	}
+}
+
+// What is not shown whole is said to be so.
+func TestQuestionIsWhole(t *testing.T) {
+	diff := func(n int) acp.ToolCallContent {
+		return acp.ToolCallContent{Diff: &acp.ToolCallContentDiff{Path: "a", NewText: strings.Repeat("x\n", n)}}
+	}
+	var locations []acp.ToolCallLocation
+	var commands []any
+	var diffs []acp.ToolCallContent
+	for i := range maxRows + 1 {
+		locations = append(locations, acp.ToolCallLocation{Path: fmt.Sprint("f", i)})
+		commands = append(commands, fmt.Sprint("ls ", i))
+		diffs = append(diffs, diff(1))
+	}
+	for name, tt := range map[string]struct {
+		call  acp.ToolCallUpdate
+		whole bool
+	}{
+		"all":           {acp.ToolCallUpdate{Locations: locations[2:], Content: diffs[1:], RawInput: map[string]any{"commands": commands[1:]}}, true},
+		"more paths":    {acp.ToolCallUpdate{Locations: locations}, false},
+		"more commands": {acp.ToolCallUpdate{RawInput: map[string]any{"commands": commands}}, false},
+		"more diffs":    {acp.ToolCallUpdate{Content: diffs}, false},
+		"a long diff":   {acp.ToolCallUpdate{Content: []acp.ToolCallContent{diff(diffText + 10)}}, false},
+		"a long title":  {acp.ToolCallUpdate{Title: new(strings.Repeat("x", 1000))}, false},
+	} {
+		q := asked(t, about(tt.call))
+		if _, whole := questionText(q, repliesTo(q), "demo", strings.ToLower, 80); whole != tt.whole {
+			t.Errorf("%s: whole: %v", name, whole)
+		}
+	}
 }

@@ -79,7 +79,7 @@ func TestAskAnswers(t *testing.T) {
 			if d := <-got; d.OptionID != tt.want {
 				t.Errorf("option %q (%s), want %q\n%s", d.OptionID, d.Rule, tt.want, &tm.shown)
 			}
-			has(t, "the terminal", tm.shown.String(), "in its words     | A TITLE") // redacted
+			has(t, "the terminal", tm.shown.String(), "title            | A TITLE") // redacted
 		})
 	}
 }

@@ -29,7 +29,7 @@ func parityScope(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var text string
 			permission.Ask{Always: tt.always, Func: func(_ context.Context, q permission.Question) (permission.Answer, error) {
-				text = questionText(q, repliesTo(q), "demo", func(s string) string { return s }, 200)
+				text, _ = questionText(q, repliesTo(q), "demo", func(s string) string { return s }, 200)
 				return permission.Answer{}, nil
 			}}.Decide(t.Context(), permission.Request{
 				Dir: "/home/u/project", ToolCall: acp.ToolCallUpdate{RawInput: tt.input},

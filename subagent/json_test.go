@@ -148,7 +148,7 @@ func fullResult() subagent.Result {
 			InputTokens: ptr(1.0), OutputTokens: ptr(2.0), TotalTokens: ptr(3.0), ThoughtTokens: ptr(4.0), CachedReadTokens: ptr(5.0),
 			CachedWriteTokens: ptr(6.0), ContextUsed: ptr(7.0), ContextSize: ptr(8.0), Cost: &subagent.Cost{Amount: 0.1, Currency: "USD"},
 		},
-		Files: []client.FileRecord{{SessionID: "s", Op: client.FileRead, Path: "/a", Bytes: 3, Ms: 1}}, Commands: []client.CommandRecord{{SessionID: "s", TerminalID: "t", Command: []string{"go"}, Exit: &client.CommandExit{}}}, Patch: ptr("p"),
+		Files: []client.FileRecord{{SessionID: "s", Op: client.FileRead, Path: "/a", Bytes: 3, Ms: 1}}, Commands: []client.CommandRecord{{SessionID: "s", TerminalID: ptr("t"), Command: []string{"go"}, Exit: &client.CommandExit{}}}, Patch: ptr("p"),
 		Changes:  []subagent.Change{{Path: "a", OldPath: ptr("b"), Status: subagent.ChangeRenamed, Added: ptr(1), Deleted: ptr(2), Binary: true}},
 		Worktree: &subagent.WorktreeInfo{Repository: "/r", Base: "c", Uncommitted: true, Kept: ptr("/k")},
 		Error:    &subagent.Error{Kind: client.KindAgent, Step: client.StepPrompt, Message: "m", Code: ptr(-1), Data: json.RawMessage(`[1]`), Retryable: true},
@@ -234,7 +234,7 @@ const contract = `{
   "withheldEnv": [], "warnings": [], "continuedFrom": "",
   "attempts": [{"provider": "", "runId": "", "startedAt": "", "ms": 0,
     "error": {"kind": "", "step": "", "message": "", "code": null, "data": null, "retryable": false}}],
-  "timing": {"startMs": 0, "promptMs": 0, "closeMs": 0, "totalMs": 0} }`
+  "prewarmed": false, "timing": {"startMs": 0, "promptMs": 0, "closeMs": 0, "totalMs": 0} }`
 
 // keys lists the names of the objects in JSON, as far as the contract has them.
 func keys(t testing.TB, raw []byte) string {

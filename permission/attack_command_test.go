@@ -62,6 +62,24 @@ var commandAttacks = []attack{
 	{name: "a denied name with dashes", policy: `{"default":"allow","rules":[{"effect":"deny","paths":["./--key"]}]}`, call: run("cat -- --key"), twin: run("cat -- --kex")},
 	{name: "a denied path with a line break before it", policy: denySecret, call: exec("cat", "d\n/../secret/key"), twin: exec("cat", "d\n/secrets")},
 
+	// A directory as a whole.
+	{name: "a denied path's directory searched", policy: denySecret, call: `{"kind":"search","rawInput":{"path":"."}}`, twin: `{"kind":"search","rawInput":{"path":"sub"}}`},
+	{name: "a denied path's directory searched by its whole name", policy: denySecret, call: `{"kind":"search","rawInput":{"pattern":"KEY","path":"/home/u/project"}}`, twin: `{"kind":"search","rawInput":{"pattern":"KEY","path":"/home/u/projects"}}`},
+	{name: "all of the machine searched", policy: denySecret, call: `{"kind":"search","rawInput":{"path":"/"}}`, twin: `{"kind":"search","rawInput":{"path":"/x"}}`},
+	{name: "a denied path's directory: rm -rf .", policy: denySecret, call: run(`rm -rf .`), twin: run(`rm -rf sub`)},
+	{name: "a denied path's directory: mv . x", policy: denySecret, call: run(`mv . x`), twin: run(`mv y x`)},
+	{name: "a denied path's directory: cp -r . x", policy: denySecret, call: run(`cp -r . x`), twin: run(`cp -r y x`)},
+	{name: "a denied path's directory: tar cf x .", policy: denySecret, call: run(`tar cf x .`), twin: run(`tar cf x y`)},
+	{name: "a denied path's directory: grep -r KEY .", policy: denySecret, call: run(`grep -r KEY .`), twin: run(`grep -r KEY sub`)},
+	{name: "a denied path's directory: rm -rf *", policy: denySecret, call: run(`rm -rf *`), twin: run(`rm -rf x*`)},
+	{name: "a denied path's directory: grep -r KEY ../project", policy: denySecret, call: run(`grep -r KEY ../project`), twin: run(`grep -r KEY ../projects`)},
+	{name: "a directory that holds a denied name", policy: `{"default":"allow","rules":[{"effect":"deny","paths":["./a/**/*.pem"]}]}`, call: run(`grep -r KEY a`), twin: run(`cat b a.txt`)},
+	{name: "the directory of denied names anywhere", policy: `{"default":"allow","rules":[{"effect":"deny","paths":["./**/*.pem"]}]}`, call: run(`grep -r KEY .`), twin: `{"kind":"execute","rawInput":{"command":"cat main.go","cwd":"/home/u/project"}}`},
+	{name: "a denied path in a glob", policy: denySecret, call: `{"kind":"read","rawInput":{"path":"a","glob":"secret/*"}}`, twin: `{"kind":"read","rawInput":{"path":"a","glob":"secrets/*"}}`},
+	{name: "a denied file in a glob", policy: `{"default":"allow","rules":[{"effect":"deny","paths":["./secret/key"]}]}`, call: `{"kind":"read","rawInput":{"path":"a","glob":"secret/ke*"}}`, twin: `{"kind":"read","rawInput":{"path":"a","glob":"secret/kx*"}}`},
+	{name: "a denied path in a list of what is included", policy: denySecret, call: `{"kind":"read","rawInput":{"path":"a","include":["secret/key"]}}`, twin: `{"kind":"read","rawInput":{"path":"a","include":["secrets/key"]}}`},
+	{name: "a denied path as a resource", policy: denySecret, call: `{"kind":"read","rawInput":{"path":"a","resource":"secret/key"}}`, twin: `{"kind":"read","rawInput":{"path":"a","resource":"secrets/key"}}`},
+
 	// What a denied program is called, and who else runs it.
 	{name: "find -exec runs a denied program", policy: denyRm, call: exec("find", ".", "-exec", "rm", "{}", ";"), twin: exec("find", ".", "-exec", "ls", "{}", ";")},
 	{name: "an alias of git runs a denied program", policy: denyRm, call: exec("git", "-c", "alias.x=!rm", "x"), twin: exec("git", "-c", "alias.x=!ls", "x")},

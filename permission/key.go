@@ -41,7 +41,8 @@ func keyNamed(key string, names []string) bool {
 var (
 	pathWords = words(`path paths pathname pathnames filepath filepaths filename filenames file files dir dirs
 		directory directories folder folders cwd workdir workingdir workingdirectory currentdirectory basedir uri uris root roots destination dest
-		dst src target targets notebook location locations symlink outfile infile from to`)
+		dst src target targets notebook location locations symlink outfile infile from to
+		glob globs include includes resource resources`)
 	commandWords = words("command cmd bash exec")
 	hostWords    = words("url urls href endpoint host hosts hostname domain domains")
 	contentWords = words(`content contents text texts string str body message messages prompt description title

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/coder/acp-go-sdk"
 )
 
 // glob matches one word or path element: * is any run of characters, ? any one.
@@ -98,19 +100,40 @@ func names(pattern string) bool {
 	return len(elements) > 0 && !wild(elements[len(elements)-1])
 }
 
-// touches reports whether the pattern may mean the path, or a directory it is in, or,
-// if whole directories go, something in it.
-func (p *place) touches(pattern string, path Path, wholesale bool) bool {
+// extent is how much of a directory a call is about that names it.
+type extent int
+
+const (
+	itself   extent = iota
+	contents        // what is in it, where a pattern spells out which directory it means
+	whole           // whatever may be in it
+)
+
+// extent returns how much of the path the call is about. What a command runs in is no
+// argument of it.
+func (f *Facts) extent(path Path) extent {
+	switch {
+	case f.is(acp.ToolKindDelete), f.is(acp.ToolKindMove):
+		return whole
+	case f.is(acp.ToolKindSearch), f.is(acp.ToolKindExecute) && !keyNamed(path.Key, cwdKeys):
+		return contents
+	}
+	return itself
+}
+
+// touches reports whether the pattern may mean the path, or a directory it is in, or what is
+// in it to that extent.
+func (p *place) touches(pattern string, path Path, of extent) bool {
 	dir, real, elements, known := p.anchored(pattern)
-	if known && p.touchesIn(dir, real, elements, path, wholesale) {
+	if known && p.touchesIn(dir, real, elements, path, of) {
 		return true
 	}
 	// Whoever wrote the rule may have meant its own home.
-	return ofHome(pattern) && p.user != "" && p.touchesIn(p.user, p.realUser, elements, path, wholesale)
+	return ofHome(pattern) && p.user != "" && p.touchesIn(p.user, p.realUser, elements, path, of)
 }
 
-func (p *place) touchesIn(dir, real string, elements []string, path Path, wholesale bool) bool {
-	if mayMean(split(dir), elements, path, wholesale) || mayMean(split(real), elements, path, wholesale) {
+func (p *place) touchesIn(dir, real string, elements []string, path Path, of extent) bool {
+	if mayMean(split(dir), elements, path, of) || mayMean(split(real), elements, path, of) {
 		return true
 	}
 	// A link in what the pattern spells out leads to the same files.
@@ -119,18 +142,18 @@ func (p *place) touchesIn(dir, real string, elements []string, path Path, wholes
 		spelled = len(elements)
 	}
 	to, err := p.follow(filepath.Join(dir, filepath.Join(elements[:spelled]...)))
-	return err == nil && mayMean(split(to), elements[spelled:], path, wholesale)
+	return err == nil && mayMean(split(to), elements[spelled:], path, of)
 }
 
 // mayMean compares as the most forgiving file system does.
-func mayMean(root, elements []string, path Path, wholesale bool) bool {
-	for _, candidate := range []string{path.Abs, path.Resolved, path.Told} {
+func mayMean(root, elements []string, path Path, of extent) bool {
+	for i, candidate := range []string{path.Abs, path.Resolved, path.Told} {
 		names := strings.FieldsFunc(candidate, func(r rune) bool { return r == '/' || r == '\\' })
 		if len(names) == 0 && candidate == "" {
 			continue
 		}
 		if len(names) < len(root) {
-			if wholesale && candidate != path.Told && foldedPrefix(names, root) {
+			if of > itself && i < 2 && foldedPrefix(names, root) {
 				return true
 			}
 			continue
@@ -145,9 +168,18 @@ func mayMean(root, elements []string, path Path, wholesale bool) bool {
 		if sequence(append(slices.Clone(elements), "**"), len(names), same, always) {
 			return true
 		}
-		for n := range elements {
-			if wholesale && sequence(elements[:n], len(names), same, always) {
+		if of == itself {
+			continue
+		}
+		for len(names) > 0 && strings.Trim(names[len(names)-1], "*") == "" {
+			names = names[:len(names)-1] // dir/* is what is in dir
+		}
+		for n, e := range elements {
+			if sequence(elements[:n], len(names), same, always) {
 				return true
+			}
+			if e == "**" && of == contents {
+				break
 			}
 		}
 	}

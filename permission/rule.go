@@ -133,9 +133,13 @@ func (f *Facts) commandsCovered(r *Rule, named bool) bool {
 				return all(f.at.argument(word, c.Dir), func(p Path) bool { return !f.guarded(p) })
 			})
 		}
-		return !c.Shell && len(c.Argv) > 0 && f.worksWithin(r, c) && slices.ContainsFunc(r.Commands, func(pattern []string) bool {
-			return f.argvCovered(r, pattern, c, named)
-		})
+		return f.commandCovered(r, c, named)
+	})
+}
+
+func (f *Facts) commandCovered(r *Rule, c Command, named bool) bool {
+	return !c.Shell && len(c.Argv) > 0 && f.worksWithin(r, c) && slices.ContainsFunc(r.Commands, func(pattern []string) bool {
+		return f.argvCovered(r, pattern, c, named)
 	})
 }
 
@@ -204,9 +208,8 @@ func (f *Facts) touched(r *Rule) bool {
 }
 
 func (f *Facts) pathTouched(r *Rule) bool {
-	wholesale := f.is(acp.ToolKindDelete) || f.is(acp.ToolKindMove)
 	return slices.ContainsFunc(f.everyPath(), func(p Path) bool {
-		return slices.ContainsFunc(r.Paths, func(pattern string) bool { return f.at.touches(pattern, p, wholesale) })
+		return slices.ContainsFunc(r.Paths, func(pattern string) bool { return f.at.touches(pattern, p, f.extent(p)) })
 	})
 }
 

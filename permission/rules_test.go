@@ -56,7 +56,9 @@ const workspace = `{"default": "ask", "rules": [
 func TestRules(t *testing.T) {
 	tests := []struct{ name, call, want string }{
 		{"a read in the workspace", `{"kind":"read","locations":[{"path":"a.txt"}]}`, "allow: work"},
-		{"the directory itself", `{"kind":"search","rawInput":{"path":"/home/u/project","pattern":"/x"}}`, "allow: work"},
+		{"the directory itself", `{"kind":"read","rawInput":{"path":"/home/u/project"}}`, "allow: work"},
+		{"a search in it that reaches what is denied", `{"kind":"search","rawInput":{"path":"/home/u/project","pattern":"/x"}}`, "deny: no secrets"},
+		{"a search beside what is denied", `{"kind":"search","rawInput":{"path":"/home/u/project/src","pattern":"/x"}}`, "allow: work"},
 		{"a read outside", `{"kind":"read","locations":[{"path":"/etc/passwd"}]}`, "ask: default"},
 		{"an edit with a diff", `{"kind":"edit","content":[{"type":"diff","path":"/home/u/project/a.go","newText":"x"}],"rawInput":{"filePath":"a.go"}}`, "allow: work"},
 		{"an edit of no known path", `{"kind":"edit"}`, "ask: default"},

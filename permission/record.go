@@ -39,7 +39,9 @@ type Record struct {
 
 // Option is an offered option in a Record.
 type Option struct {
-	ID   string `json:"id"`
+	// ID is the agent's name for it.
+	ID string `json:"id"`
+	// Kind is the protocol's, as allow_once, or one that we do not know.
 	Kind string `json:"kind"`
 }
 

@@ -31,6 +31,7 @@ type Rules struct {
 
 // Verdict is what Rules make of a request, and why.
 type Verdict struct {
+	// Effect is what becomes of it.
 	Effect Effect
 	// Rule names what decided: a rule's name or number, "default", "sensitive file …",
 	// "malformed path".
@@ -81,7 +82,7 @@ func (r *Rules) verdict(f *Facts) Verdict {
 	if v, ok := find(EffectAllow, func(rule *Rule) bool { return f.covered(rule, false) }); ok {
 		return v
 	}
-	return Verdict{Effect: effectOf(r.Default), Rule: "default"}
+	return Verdict{Effect: effectOf(r.Default), Rule: byDefault}
 }
 
 // guards reports whether something in the call is guarded, and what.

@@ -12,6 +12,7 @@ import (
 
 const (
 	allowSrc   = `{"rules":[{"effect":"allow","commands":[["cat","**"],["grep","**"],["curl","**"]],"paths":["./src/**"]}]}`
+	allowKnown = `{"rules":[{"effect":"allow","commands":[["go","**"],["sort","**"],["tar","**"],["git","**"],["gcc","**"],["npm","**"],["rsync","**"],["zip","**"],["cpio","**"],["diff3","**"],["sdiff","**"],["ssh-keygen","**"],["wc","**"],["svn","**"],["hg","**"],["patch","**"],["less","**"]]}]}`
 	denyRm     = `{"default":"allow","rules":[{"effect":"deny","commands":[["rm"]]}]}`
 	denySecret = `{"default":"allow","rules":[{"effect":"deny","paths":["./secret/**"]}]}`
 )
@@ -138,6 +139,44 @@ var commandAttacks = []attack{
 	{name: "lli under any program", policy: allowAny, call: run(`lli zz`), twin: run(`echo lli zz`)},
 	{name: "perl5.36-x86_64-linux-gnu under any program", policy: allowAny, call: run(`perl5.36-x86_64-linux-gnu zz`), twin: run(`echo perl5.36-x86_64-linux-gnu zz`)},
 	{name: "npm under any program", policy: allowAny, call: run(`npm zz`), twin: run(`echo npm zz`)},
+
+	// Ways out of known programs.
+	{name: "go fix -fixtool=./evil", policy: allowKnown, call: run(`go fix -fixtool=./evil`), twin: run(`go fix ./...`)},
+	{name: "go test -test.cpuprofile=x", policy: allowKnown, call: run(`go test -test.cpuprofile=x`), twin: run(`go test -test.run=x`)},
+	{name: "sort --files0-from=l", policy: allowKnown, call: run(`sort --files0-from=l`), twin: run(`sort --field-separator=l`)},
+	{name: "tar cf x -T l", policy: allowKnown, call: run(`tar cf x -T l`), twin: run(`tar cf x -v l`)},
+	{name: "tar cf x --files-from=l", policy: allowKnown, call: run(`tar cf x --files-from=l`), twin: run(`tar cf x --format=gnu l`)},
+	{name: "git merge-index evil", policy: allowKnown, call: run(`git merge-index evil`), twin: run(`git merge-base evil`)},
+	{name: "git maintenance start", policy: allowKnown, call: run(`git maintenance start`), twin: run(`git log start`)},
+	{name: "git remote-ext x", policy: allowKnown, call: run(`git remote-ext x`), twin: run(`git remote show x`)},
+	{name: "git web--browse x", policy: allowKnown, call: run(`git web--browse x`), twin: run(`git show x`)},
+	{name: "git p4 submit", policy: allowKnown, call: run(`git p4 submit`), twin: run(`git status p4x`)},
+	{name: "git clone ext::sh", policy: allowKnown, call: run(`git clone ext::sh`), twin: run(`git clone https://example.com/a`)},
+	{name: "gcc -Wl,-plugin,./evil.so x.c", policy: allowKnown, call: run(`gcc -Wl,-plugin,./evil.so x.c`), twin: run(`gcc -Wl,-z,relro x.c`)},
+	{name: "gcc -Xlinker -plugin x.c", policy: allowKnown, call: run(`gcc -Xlinker -plugin x.c`), twin: run(`gcc -Xpreprocessor -v x.c`)},
+	{name: "npm add evil", policy: allowKnown, call: run(`npm add evil`), twin: run(`npm view evil`)},
+	{name: "npm init evil", policy: allowKnown, call: run(`npm init evil`), twin: run(`npm view init2`)},
+	{name: "npm create evil", policy: allowKnown, call: run(`npm create evil`), twin: run(`npm ls`)},
+	{name: "npm clean-install", policy: allowKnown, call: run(`npm clean-install`), twin: run(`npm outdated`)},
+	{name: "npm it", policy: allowKnown, call: run(`npm it`), twin: run(`npm audit`)},
+	{name: "npm cit", policy: allowKnown, call: run(`npm cit`), twin: run(`npm help`)},
+	{name: "npm rebuild", policy: allowKnown, call: run(`npm rebuild`), twin: run(`npm root`)},
+	{name: "npm update", policy: allowKnown, call: run(`npm update`), twin: run(`npm search update2`)},
+	{name: "npm version patch", policy: allowKnown, call: run(`npm version patch`), twin: run(`npm whoami`)},
+	{name: "npm pack", policy: allowKnown, call: run(`npm pack`), twin: run(`npm ping`)},
+	{name: "npm publish", policy: allowKnown, call: run(`npm publish`), twin: run(`npm prefix`)},
+	{name: "rsync --files-from=l a b", policy: allowKnown, call: run(`rsync --files-from=l a b`), twin: run(`rsync --archive a b`)},
+	{name: "zip -@ x", policy: allowKnown, call: run(`zip -@ x`), twin: run(`zip -r x y`)},
+	{name: "cpio --rsh-command=x", policy: allowKnown, call: run(`cpio --rsh-command=x`), twin: run(`cpio --list`)},
+	{name: "diff3 --diff-program=x a b c", policy: allowKnown, call: run(`diff3 --diff-program=x a b c`), twin: run(`diff3 --text a b c`)},
+	{name: "sdiff --diff-program=x a b", policy: allowKnown, call: run(`sdiff --diff-program=x a b`), twin: run(`sdiff --text a b`)},
+	{name: "ssh-keygen -D x.so", policy: allowKnown, call: run(`ssh-keygen -D x.so`), twin: run(`ssh-keygen -l x`)},
+	{name: "wc --files0-from=l", policy: allowKnown, call: run(`wc --files0-from=l`), twin: run(`wc --lines l`)},
+	{name: "svn --config-option x log", policy: allowKnown, call: run(`svn --config-option x log`), twin: run(`svn --xml log`)},
+	{name: "hg --config x log", policy: allowKnown, call: run(`hg --config x log`), twin: run(`hg log`)},
+	{name: "patch -e x", policy: allowKnown, call: run(`patch -e x`), twin: run(`patch -R x`)},
+	{name: "less +!cmd", policy: allowKnown, call: exec("less", "+!id", "x"), twin: exec("less", "-N", "x")},
+	{name: "cargo evil", policy: allowAny, call: run(`cargo evil`), twin: run(`echo evil`)},
 }
 
 // found finds a program where the links say, else in /usr/bin.

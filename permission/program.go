@@ -36,7 +36,7 @@ var othersPrograms = words(`
 	rbash sash yash posh oksh loksh pdksh lksh osh ysh ion murex static-sh rview rvim vimdiff rvimdiff vimtutor gvim gview gvimdiff evim eview nvi elvis neovim
 	editor sensible-editor sensible-pager sensible-browser x-terminal-emulator x-www-browser www-browser run-mailcap see edit compose
 	prove cpan cpanm erb gem bundler pydoc pdb phpdbg php-cgi phar csi fsi lli jdb lein clj clojure node-gyp perldoc ocamlrun
-	memusage sotruss catchsegv xtrace not pg_virtualenv systemd-cat systemd-inhibit machinectl uclampset slogin rlogin rexec logsave lckdo run-one
+	memusage sotruss catchsegv xtrace not cargo pg_virtualenv systemd-cat systemd-inhibit machinectl uclampset slogin rlogin rexec logsave lckdo run-one
 	with-lock-ex mispipe pee vipe vidir dpkg-architecture npm`)
 
 // othersLike are those whose name says for what they are.
@@ -56,40 +56,62 @@ var smuggled = map[string][]string{
 		"--paginate", "--template", "--config", "--namespace", "--index-filter", "--tree-filter", "--msg-filter", "--env-filter",
 		"--commit-filter", "--tag-name-filter", "--parent-filter", "--output",
 		"config", "bisect", "submodule", "filter-branch", "difftool", "mergetool", "hook", "daemon", "instaweb", "send-email",
+		"merge-index", "maintenance", "remote-ext", "remote-fd", "web--browse", "p4", "svn", "gui", "citool", "cvsserver", "shell", "credential",
+		"fast-import", "for-each-repo", "imap-send", "ext::*", "fd::*",
 	},
 	"go": {
 		"-C", "-exec", "-toolexec", "-vettool", "-overlay", "-modfile", "-o", "-ldflags", "-gcflags", "-asmflags", "-gccgoflags",
 		"-compiler", "-pkgdir", "-coverprofile", "-cpuprofile", "-memprofile", "-blockprofile", "-mutexprofile", "-trace", "-outputdir",
+		"-fixtool", "-fuzzcachedir", "-test.*profile", "-test.outputdir", "-test.gocoverdir", "telemetry",
 		"run", "generate", "tool", "install", "get", "env", "bug",
 	},
 	"gofmt":   {"-w", "-cpuprofile"},
 	"find":    {"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from"},
 	"fd":      {"-x", "-X", "--exec", "--exec-batch"},
-	"tar":     {"-I", "-F", "-C", "-P", "--to-command", "--use-compress-program", "--checkpoint-action", "--info-script", "--new-volume-script", "--rsh-command", "--rmt-command", "--absolute-names", "--directory"},
-	"rsync":   {"-e", "-M", "--rsh", "--rsync-path", "--remote-option", "--daemon", "--config"},
-	"zip":     {"-T", "-TT", "--unzip-command"},
+	"tar":     {"-I", "-F", "-C", "-P", "--to-command", "--use-compress-program", "--checkpoint-action", "--info-script", "--new-volume-script", "--rsh-command", "--rmt-command", "--absolute-names", "--directory", "-T", "--files-from"},
+	"rsync":   {"-e", "-M", "--rsh", "--rsync-path", "--remote-option", "--daemon", "--config", "--files-from"},
+	"zip":     {"-T", "-TT", "--unzip-command", "-@"},
 	"rg":      {"--pre", "--hostname-bin", "--search-zip", "-z"},
 	"ag":      {"--pager"},
 	"man":     {"-P", "-H", "--pager", "--html", "-C"},
-	"less":    {"-o", "-O", "-k"},
-	"sort":    {"-o", "-T", "--compress-program", "--output"},
+	"less":    {"-o", "-O", "-k", "+*", "--lesskey-src", "--lesskey-file", "--lesskey-content"},
+	"sort":    {"-o", "-T", "--compress-program", "--output", "--files0-from"},
 	"split":   {"--filter"},
 	"tcpdump": {"-z", "-w"},
 	"curl": {"-K", "-o", "-O", "-T", "-F", "-d", "--config", "--output", "--output-dir", "--remote-name", "--upload-file", "--data", "--data-binary", "--data-raw", "--data-urlencode", "--form", "--json", "--engine", "--dump-header", "--cookie-jar", "--trace", "--trace-ascii", "--stderr", "--unix-socket", "--abstract-unix-socket", "--libcurl", "-c", "-D",
 		"--proxy", "-x", "--preproxy", "--proxy1.0", "--socks4", "--socks4a", "--socks5", "--socks5-hostname", "--connect-to", "--resolve", "--doh-url", "--dns-servers",
 		"--ftp-port", "-P", "--haproxy-clientip", "--etag-save", "--hsts", "--alt-svc", "--netrc-file"},
-	"wget":    {"-O", "-i", "-e", "-P", "-o", "-a", "--execute", "--use-askpass", "--output-document", "--input-file", "--directory-prefix", "--post-file", "--body-file", "--config", "--output-file"},
-	"npm":     {"exec", "x", "run", "run-script", "rum", "urn", "explore", "start", "stop", "restart", "test", "t", "tst", "install", "i", "ci", "config", "set", "--prefix", "--script-shell", "-C"},
-	"pip":     {"install", "download", "wheel", "config", "--index-url", "--extra-index-url", "--python"},
-	"cargo":   {"run", "r", "install", "--config", "-C", "--manifest-path"},
-	"cmake":   {"-P", "-E", "--build", "--install"},
-	"gcc":     {"-wrapper", "-B*", "-specs", "-fplugin", "-fpass-plugin", "-fuse-ld", "--ld-path", "-load", "-Xclang", "-ccc-*", "--config*", "@*"},
-	"install": {"--strip-program"},
-	"ip":      {"netns", "net", "netn", "vrf", "-b", "-batch"},
-	"nc":      {"-e", "-c", "--exec", "--sh-exec", "--lua-exec"},
-	"ncat":    {"-e", "-c", "--exec", "--sh-exec", "--lua-exec"},
-	"pytest":  {"-c", "-p", "--rootdir", "--confcutdir", "--pyargs", "-o", "--override-ini"},
-	"eslint":  {"-c", "-f", "--config", "--format", "--rulesdir", "--plugin", "--resolve-plugins-relative-to", "--parser"},
+	"wget": {"-O", "-i", "-e", "-P", "-o", "-a", "--execute", "--use-askpass", "--output-document", "--input-file", "--directory-prefix", "--post-file", "--body-file", "--config", "--output-file"},
+	"npm": {
+		"exec", "x", "run", "run-script", "rum", "urn", "explore", "start", "stop", "restart", "test", "t", "tst", "install", "i", "ci", "config", "c", "set",
+		"--prefix", "--script-shell", "--git", "--node-gyp", "--globalconfig", "--userconfig", "--registry", "-C", "add", "in", "ins", "inst", "insta", "instal",
+		"isnt", "isnta", "isntal", "isntall", "install-test", "it", "install-ci-test", "cit", "clean-install", "ic", "install-clean", "clean-install-test", "sit",
+		"init", "create", "innit", "link", "ln", "rebuild", "rb", "update", "up", "upgrade", "udpate", "version", "verison", "pack", "publish", "edit", "pkg",
+		"set-script", "dedupe", "ddp", "prune", "uninstall", "un", "unlink", "remove", "rm", "r",
+	},
+	"pip":        {"install", "download", "wheel", "config", "--index-url", "--extra-index-url", "--python"},
+	"cargo":      {"run", "r", "install", "--config", "-C", "--manifest-path", "rustc", "rustdoc", "-Z"},
+	"cmake":      {"-P", "-E", "--build", "--install"},
+	"gcc":        {"-wrapper", "-B*", "-specs", "-fplugin", "-fpass-plugin", "-fuse-ld", "--ld-path", "-load", "-Xclang", "-Xlinker", "-Wl,*plugin*", "-Wl,@*", "-ccc-*", "--config*", "@*"},
+	"install":    {"--strip-program"},
+	"ip":         {"netns", "net", "netn", "vrf", "-b", "-batch"},
+	"nc":         {"-e", "-c", "--exec", "--sh-exec", "--lua-exec"},
+	"ncat":       {"-e", "-c", "--exec", "--sh-exec", "--lua-exec"},
+	"pytest":     {"-c", "-p", "--rootdir", "--confcutdir", "--pyargs", "-o", "--override-ini"},
+	"wc":         {"--files0-from"},
+	"du":         {"--files0-from"},
+	"bat":        {"--pager"},
+	"hg":         {"--config", "--cwd", "-R", "--repository", "--debugger", "extdiff", "serve", "ext::*"},
+	"svn":        {"--config-option", "--config-dir", "--diff-cmd", "--diff3-cmd", "--editor-cmd", "--merge-cmd"},
+	"gh":         {"alias", "extension", "extensions", "ext", "codespace", "cs", "config"},
+	"pylint":     {"--init-hook", "--load-plugins", "--rcfile"},
+	"aria2c":     {"--on-download-complete", "--on-download-error", "--on-download-pause", "--on-download-start", "--on-download-stop", "--on-bt-download-complete", "--input-file", "-i", "--conf-path", "--all-proxy", "--http-proxy", "--https-proxy"},
+	"patch":      {"-e", "--ed"},
+	"cpio":       {"--rsh-command", "--rmt-command"},
+	"diff3":      {"--diff-program"},
+	"sdiff":      {"--diff-program"},
+	"ssh-keygen": {"-D", "-w"},
+	"eslint":     {"-c", "-f", "--config", "--format", "--rulesdir", "--plugin", "--resolve-plugins-relative-to", "--parser"},
 }
 
 // bundles are programs that take their first argument for flags without a dash.
@@ -177,7 +199,7 @@ func smuggles(argv []string, i int) bool {
 				word, _, _ := strings.Cut(argv[i], "=")
 				return glob(flag, word) || strings.HasPrefix(flag, "-") && glob("-"+flag, word)
 			}
-			return means(argv[i], flag, bundles[name] && i == at+1)
+			return strings.HasSuffix(flag, "*") && glob(flag, argv[i]) || means(argv[i], flag, bundles[name] && i == at+1)
 		}) {
 			return true
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -51,6 +52,8 @@ be the same: agents, prompts, directories, names, and what the agents may do.`,
   errand fan --agent claude --agent gemini --agent codex "Is main.go safe for concurrent use?"
   errand fan --first --agent claude --agent gemini "Explain this error: …"
   errand fan --agent opencode --prompts tasks.jsonl --jobs 4 --json > results.json
+  errand fan --worktree --permission allow --agent codex --agent claude --json "Fix the test" |
+    jq -r '.results[0].patch' | git apply
   errand fan --agent codex --prompts tasks.jsonl --journal ./journal
   errand fan --agent codex --prompts tasks.jsonl --journal ./journal --resume`,
 		Args: cobra.ArbitraryArgs,
@@ -78,7 +81,7 @@ type fanFlags struct {
 	agents                        []string
 	prompts, journal              string
 	jobs, quorum, retries, starts int
-	first, resume                 bool
+	first, worktree, resume       bool
 	// What was given at all.
 	promptsSet, quorumSet, journalSet bool
 }
@@ -92,6 +95,7 @@ func (f *fanFlags) register(set *pflag.FlagSet) {
 	set.BoolVar(&f.first, "first", false, "one run that completes is enough: cancel the others then")
 	set.IntVar(&f.quorum, "quorum", 0, "`N` runs that complete are enough: cancel the others then")
 	set.IntVar(&f.retries, "retries", 0, "try again up to `N` times where a run has failed before anything of its prompt was sent")
+	set.BoolVar(&f.worktree, "worktree", false, "give each run a git work tree of its own, of the repository that DIR is in, at HEAD;\nwhat it changed is in its result, as a patch and a list of files")
 	set.StringVar(&f.journal, "journal", "", "keep what happens in a `DIR` as it happens; it is made, and must not have another use")
 	set.BoolVar(&f.resume, "resume", false, "go on with what is in the --journal: run only what has not completed")
 	f.registerRun(set)
@@ -121,6 +125,8 @@ func (f *fanFlags) check() error {
 		return fmt.Errorf("--starts %d: must be at least 1, or 0 for no limit", f.starts)
 	case f.retries < 0:
 		return fmt.Errorf("--retries %d: must not be negative", f.retries)
+	case f.worktree && strings.Contains(f.wrap, "{dir}"):
+		return errors.New("--worktree and a --wrap with {dir} exclude each other: where a run's work tree is, is not known before")
 	case f.journalSet && f.journal == "":
 		return errors.New("--journal is empty")
 	case f.resume && !f.journalSet:

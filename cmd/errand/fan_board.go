@@ -267,7 +267,7 @@ func (b *board) ended(res *fanResult) {
 		text += ": " + r.why
 	}
 	if res.Resumed {
-		text += ", before"
+		text += ", as the journal has it"
 	} else if took := r.took(time.Now()); took != "" {
 		text += " in " + took
 	}

@@ -19,8 +19,8 @@ type fanReport struct {
 	Reached bool `json:"reached"`
 	Wanted  int  `json:"wanted"`
 	// Results are in the order of the tasks.
-	Results []*fanResult `json:"results"`
-	Totals  totalsShim   `json:"totals"`
+	Results []fanResult     `json:"results"`
+	Totals  subagent.Totals `json:"totals"`
 	// Error is why nothing was started; null where something was.
 	Error    *subagent.Error `json:"error"`
 	Warnings []string        `json:"warnings"`
@@ -33,23 +33,23 @@ type fanTotals struct {
 	SchemaVersion int             `json:"schemaVersion"`
 	Reached       bool            `json:"reached"`
 	Wanted        int             `json:"wanted"`
-	Totals        totalsShim      `json:"totals"`
+	Totals        subagent.Totals `json:"totals"`
 	Error         *subagent.Error `json:"error"`
 	Warnings      []string        `json:"warnings"`
 }
 
 // newReport counts the results.
 func (x *fan) newReport(warnings []string) *fanReport {
-	r := &fanReport{SchemaVersion: subagent.SchemaVersion, Wanted: x.want, Results: []*fanResult{}, Warnings: append([]string{}, warnings...)}
+	r := &fanReport{SchemaVersion: subagent.SchemaVersion, Wanted: x.want, Results: []fanResult{}, Warnings: append([]string{}, warnings...)}
 	var all []*subagent.Result
 	good := 0
 	for _, res := range x.results {
-		r.Results, all = append(r.Results, res), append(all, res.Result)
+		r.Results, all = append(r.Results, *res), append(all, res.Result)
 		if res.good() {
 			good++
 		}
 	}
-	r.Totals = totalShim(all)
+	r.Totals = subagent.Total(all)
 	r.Reached = len(all) > 0 && good >= x.want
 	return r
 }
@@ -75,6 +75,9 @@ func (r *fanReport) text(f *fanFlags) string {
 		if b.WriteString(text); text != "" && !strings.HasSuffix(text, "\n") {
 			b.WriteString("\n")
 		}
+		for _, c := range res.Changes {
+			b.WriteString(changeLine(c) + "\n")
+		}
 	}
 	return b.String()
 }
@@ -88,6 +91,18 @@ func (r *fanResult) heading() string {
 		what += ": " + row.why
 	}
 	return fmt.Sprintf("== %d %s: %s ==", r.Index+1, visible.Line(r.Name), what)
+}
+
+// changeLine tells of a file that a run in a work tree changed.
+func changeLine(c subagent.Change) string {
+	text := fmt.Sprintf("changed: %s: %s", visible.Line(c.Path), c.Status)
+	if c.OldPath != nil {
+		text += " from " + visible.Line(*c.OldPath)
+	}
+	if c.Added != nil && c.Deleted != nil {
+		text += fmt.Sprintf(", +%d -%d", *c.Added, *c.Deleted)
+	}
+	return text
 }
 
 // report tells what came of it all, and returns the exit status.
@@ -144,7 +159,7 @@ func (x *fan) explain(ctx context.Context, r *fanReport) {
 		}
 	}
 	f := x.flags
-	if text := deniedHint(all...); !f.quiet && !f.permissionSet && !f.policySet && !f.commandSet && text != "" {
+	if text := deniedHint(all...); !f.quiet && !f.permissionSet && !f.commandSet && text != "" {
 		x.out.diag(text + "\n")
 	}
 	text := fmt.Sprintf("errand: %d of %d completed", good, len(r.Results))

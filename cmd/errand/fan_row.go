@@ -50,19 +50,20 @@ type row struct {
 	warned       map[string]bool
 }
 
-// maxTail is how much of the end of a message is kept, in bytes.
-const maxTail = 400
+// maxRowTail is how much of the end of a message is kept, in bytes.
+const maxRowTail = 400
 
 // said adds a piece of a message.
 func (r *row) said(text string) {
 	r.tool = ""
-	r.tail += text
-	if n := len(r.tail) - maxTail; n > 0 {
-		for !utf8.RuneStart(r.tail[n]) {
-			n++
-		}
-		r.tail = r.tail[n:]
+	r.tail = lastBytes(r.tail+text, maxRowTail)
+}
+
+// lastBytes returns the end of text, n bytes at the most, from where a character begins.
+func lastBytes(text string, n int) string {
+	for n = max(0, len(text)-n); n < len(text) && !utf8.RuneStart(text[n]); n++ {
 	}
+	return text[n:]
 }
 
 // doing is what the run is at, in a line. end says that the end of it says most.
@@ -87,15 +88,15 @@ func (r *row) took(now time.Time) string {
 		return ""
 	}
 	if !r.ended.IsZero() {
-		now = r.ended
+		return seconds(r.ended.Sub(r.began), 100*time.Millisecond)
 	}
-	return seconds(now.Sub(r.began))
+	return seconds(now.Sub(r.began), time.Second)
 }
 
-// seconds gives a duration as people read it.
-func seconds(d time.Duration) string {
+// seconds gives a duration as people read it, to the precision if it is less than a minute.
+func seconds(d, precision time.Duration) string {
 	if d < time.Minute {
-		return fmt.Sprintf("%.0fs", d.Truncate(time.Second).Seconds())
+		return d.Truncate(precision).String()
 	}
 	d = d.Truncate(time.Second)
 	if d < time.Hour {
@@ -226,7 +227,7 @@ func (r *row) finish(res *fanResult, now time.Time) {
 		r.why = failure(res)
 	}
 	if r.tail == "" {
-		r.said(visible.Text(res.Output))
+		r.said(visible.Text(lastBytes(res.Output, maxRowTail)))
 	}
 }
 

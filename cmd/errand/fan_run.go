@@ -171,7 +171,17 @@ func (x *fan) subagentTask(t *fanTask) (subagent.Task, error) {
 	if err := t.provide(sparing(policy, x.flags.policy, x.flags.audit, x.flags.journal)); err != nil {
 		return subagent.Task{}, err
 	}
-	run := &fanProvider{Provider: t.provider, fan: x, task: t}
+	provider, err := t.provider, error(nil)
+	if x.flags.worktree {
+		provider, err = subagent.Worktree(provider, &subagent.WorktreeOptions{Kill: t.opts.Kill})
+	}
+	if n := x.flags.retries; n > 0 && err == nil {
+		provider, err = subagent.Fallback(t.agent.name, &subagent.FallbackOptions{Retries: n}, provider)
+	}
+	if err != nil {
+		return subagent.Task{}, err
+	}
+	run := &fanProvider{Provider: provider, fan: x, task: t}
 	return subagent.Task{Provider: run, Request: subagent.Request{
 		Prompt: t.prompt, Dir: t.dir, Labels: t.labels, MaxDepth: t.maxDepth, Events: run.event,
 	}}, nil
@@ -238,7 +248,7 @@ func (x *fan) ended(i int, res *subagent.Result) {
 		r.Agent.Command = t.words()
 	}
 	t.nameTimeout(&r)
-	r.Warnings = slices.Concat(t.agent.notes, r.Warnings)
+	r.Warnings = append(append([]string{}, t.agent.notes...), r.Warnings...)
 	faults := x.flags.faults(&r)
 	for _, text := range faults {
 		if !slices.Contains(r.Warnings, text) {

@@ -22,21 +22,25 @@ type ownFiles struct {
 // ownRule is what the record has as the rule that denied one of them.
 const ownRule = "deny: a file of errand's own"
 
-// newOwnFiles returns those of the names that are regular files: what else there is holds
-// nothing.
+// newOwnFiles returns those of the names that are regular files, or directories with all
+// that is in them: what else there is holds nothing.
 func newOwnFiles(names []string) ownFiles {
 	var own ownFiles
 	var paths []string
 	for _, name := range names {
 		info, err := os.Stat(name)
-		if err != nil || !info.Mode().IsRegular() {
+		if err != nil || !info.Mode().IsRegular() && !info.IsDir() {
 			continue
 		}
 		own.infos = append(own.infos, info)
 		if path, err := filepath.Abs(name); err == nil {
-			paths = append(paths, filepath.ToSlash(path))
+			below := ""
+			if info.IsDir() {
+				below = "/**"
+			}
+			paths = append(paths, filepath.ToSlash(path)+below)
 			if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
-				paths = append(paths, filepath.ToSlash(real))
+				paths = append(paths, filepath.ToSlash(real)+below)
 			}
 		}
 	}

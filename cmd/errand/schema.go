@@ -23,6 +23,7 @@ import (
 var schemas = map[string]func() ([]byte, error){
 	"result":  func() ([]byte, error) { return schemaText(schemaOf[subagent.Result]("The result of a run")) },
 	"audit":   func() ([]byte, error) { return schemaText(auditSchema()) },
+	"fan":     func() ([]byte, error) { return schemaText(schemaOf[fanReport]("The results of errand fan")) },
 	"event":   func() ([]byte, error) { return schemaText(eventSchema()) },
 	"request": func() ([]byte, error) { return schemaText(schemaOf[subagent.Request]("A task for an agent")) },
 	"policy":  func() ([]byte, error) { return permission.PolicySchema(), nil },
@@ -37,8 +38,9 @@ func newSchema(con *console) *cobra.Command {
 		Short: "Print the JSON Schema of a result, an event, an audit line, a policy or a request",
 		Long: `Schema prints a JSON Schema (draft 2020-12), or without a NAME the names there are:
   ` + strings.Join(names, "\n  ") + `
-Result is what --json prints, event a line of --events and audit one of --audit; policy is the file of
---policy; request is the library's, subagent.Request, which errand neither reads nor
+Result is what --json prints, event a line of --events and audit one of --audit; fan is
+what errand fan --json prints, with results in it; policy is the file of --policy;
+request is the library's, subagent.Request, which errand neither reads nor
 prints. Fields may be added to these documents and none is renamed or removed. What is
 printed may have more fields than its schema names, a policy may not: a rule must not
 mean less than it says.`,

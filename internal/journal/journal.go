@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 )
 
 // What stands in the way of a journal, for errors.Is.
@@ -68,7 +67,7 @@ func Create(dir string, tasks []Task) (*Journal, error) {
 		if err := lock(j.head); err != nil {
 			return err
 		}
-		text, err := json.Marshal(head{SchemaVersion: version, Tasks: slices.Concat([]Task{}, tasks)})
+		text, err := json.Marshal(head{SchemaVersion: version, Tasks: append([]Task{}, tasks...)})
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,299 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/errand-acp/errand/subagent"
+)
+
+// startFan starts errand fan with --prompts for the scripted agent.
+func (p *program) startFan(prompts []string, script string, flags ...string) *session {
+	p.t.Helper()
+	args := append([]string{"fan", "--prompts", p.promptFile(prompts...)}, flags...)
+	return p.start(append(args, scripted(p.t, script)...)...)
+}
+
+// rest reads what is left of stdout and returns it with the status.
+func (s *session) rest() outcome {
+	s.t.Helper()
+	var stdout bytes.Buffer
+	if _, err := stdout.ReadFrom(s.stdout); err != nil {
+		s.t.Fatal(err)
+	}
+	return outcome{stdout: stdout.String(), status: s.status(), stderr: s.stderr.String()}
+}
+
+// awaitLines waits until a file has so many lines.
+func (p *program) awaitLines(name string, n int) {
+	p.t.Helper()
+	for deadline := time.Now().Add(tooLong); ; time.Sleep(time.Millisecond) {
+		text, _ := os.ReadFile(filepath.Join(p.Dir, name))
+		if strings.Count(string(text), "\n") >= n {
+			return
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s has not got %d lines:\n%s", name, n, text)
+		}
+	}
+}
+
+// A signal cancels all, and what has finished is printed; what has not begun does not.
+func TestFanSignals(t *testing.T) {
+	for sig, status := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			p := newProgram(t)
+			s := p.startFan([]string{"quick", "hangs 1", "hangs 2", "hangs 3"}, fanScript, "--jobs", "2", "--json", "--journal", "j")
+			p.awaitLines("began", 2)
+			s.signal(sig)
+			got := s.rest()
+			r := got.report(t)
+			if got.status != status || r.stops() != "completed aborted aborted aborted" || r.Reached {
+				t.Errorf("status %d, want %d: %s\n%s", got.status, status, r.stops(), got.stderr)
+			}
+			if r.Results[0].Output != "said quick" || r.Results[1].Output != "so far" || r.Results[3].SessionID != nil {
+				t.Errorf("%q, %q, %v", r.Results[0].Output, r.Results[1].Output, r.Results[3].SessionID)
+			}
+			if r.Totals.NotStarted != 1 || r.Totals.Cancelled != 3 {
+				t.Errorf("totals %+v", r.Totals)
+			}
+			has(t, "stderr", got.stderr, "errand: 1 of 4 completed, 3 cancelled: "+sig.String()+"\n")
+		})
+	}
+}
+
+// The second one kills what does not heed the first; the finished is printed all the same.
+func TestFanSecondSignalKills(t *testing.T) {
+	p := newProgram(t)
+	s := p.startFan([]string{"quick", "deaf 1", "deaf 2"}, `
+ignore TERM
+ignore INT
+on session/prompt "quick"
+  text "said quick"
+  stop end_turn
+on session/prompt
+  append deaf x
+  wait cancel
+  wait forever
+on session/cancel
+  append cancelled x
+  wait forever
+on eof
+  wait forever
+`, "--cancel-grace", "1h", "--eof-grace", "1h", "--jobs", "3")
+	p.awaitLines("deaf", 2)
+	s.signal(syscall.SIGINT)
+	p.awaitLines("cancelled", 2)
+	s.signal(syscall.SIGINT)
+	got := s.rest()
+	if got.status != 130 {
+		t.Errorf("status %d\n%s", got.status, got.stderr)
+	}
+	has(t, "stdout", got.stdout, "== 1 errand.test: done ==\nsaid quick\n")
+}
+
+// A reader that goes away cancels all.
+func TestFanWithoutReader(t *testing.T) {
+	p := newProgram(t)
+	s := p.startFan([]string{"hangs", "hangs"}, fanScript, "--events")
+	p.awaitLines("began", 2)
+	s.pipe.Close()
+	if status := s.status(); status != statusSIGPIPE {
+		t.Errorf("status %d\n%s", status, &s.stderr)
+	}
+}
+
+// ends reads the journal as another program would: the stop of each run's last line, if
+// that is an end.
+func (p *program) ends(dir string) map[string]string {
+	p.t.Helper()
+	files, err := filepath.Glob(filepath.Join(p.Dir, dir, "*.ndjson"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	ends := map[string]string{}
+	for _, file := range files {
+		lines := strings.Split(readFile(p.t, file), "\n")
+		for i, line := range lines {
+			var e fanEvent
+			if err := json.Unmarshal([]byte(line), &e); err != nil {
+				if i < len(lines)-1 {
+					p.t.Errorf("%s:%d: %v: %s", file, i+1, err, line)
+				}
+				continue
+			}
+			if e.Type == subagent.EventEnd {
+				ends[filepath.Base(file)] += string(e.Result.Stop) + " " + e.Result.Output + ";"
+			}
+		}
+	}
+	return ends
+}
+
+// Of a parent that was killed the finished runs are there to read, and --resume
+// runs only the others.
+func TestFanJournalOfAKilledParent(t *testing.T) {
+	p := newProgram(t)
+	prompts := []string{"quick 1", "crashes", "waits 1", "quick 2", "waits 2"}
+	args := []string{"--journal", "j", "--env", "ERRAND_TEST_FAKE_TOKEN=sesame-sesame"}
+	script := fanScript + "on start\n  append starts x\n  stderr \"my token is $env.ERRAND_TEST_FAKE_TOKEN\"\n"
+	s := p.startFan(prompts, script, append(args, "--events", "--jobs", "5")...)
+	p.awaitLines("began", 2)
+	for deadline := time.Now().Add(tooLong); len(p.ends("j")) < 3; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("only %v has ended", p.ends("j"))
+		}
+	}
+
+	// Nobody else gets at it meanwhile.
+	resume := append([]string{"fan", "--json", "--prompts", "prompts", "--resume"}, args...)
+	got := p.run(append(resume, scripted(t, script)...)...)
+	if got.status != statusUsage {
+		t.Errorf("status %d of a second one", got.status)
+	}
+	has(t, "stderr", got.stderr, "errand: --journal: the journal is in use\n")
+
+	if err := s.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	s.cmd.Wait()
+	want := map[string]string{"0000.ndjson": "completed said quick 1;", "0001.ndjson": "error half;", "0003.ndjson": "completed said quick 2;"}
+	ends := p.ends("j")
+	for file, end := range want {
+		if ends[file] != end {
+			t.Errorf("%s ends with %q, want %q", file, ends[file], end)
+		}
+	}
+	has(t, "the events of an unfinished run", readFile(t, p.Dir, "j", "0002.ndjson"), `"type":"start"`, "working on waits 1")
+	tornEnd(t, filepath.Join(p.Dir, "j", "0004.ndjson"))
+
+	// Its agents went with it.
+	if alive := survivors(p.mark, p.Dir); len(alive) > 0 {
+		t.Errorf("alive after their parent: %v", alive)
+	}
+
+	// Other tasks are not those of the journal.
+	for name, other := range map[string][]string{
+		"another prompt": {"--prompts", "other"}, "a permission": {"--permission", "allow"}, "another directory": {"--dir", "/"},
+	} {
+		if err := os.WriteFile(filepath.Join(p.Dir, "other"), []byte("quick 1\ncrashes\nwaits 1\nquick 2\nwaits 3"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := p.run(append(append(resume, other...), scripted(t, script)...)...)
+		if got.status != statusUsage || !strings.Contains(got.stderr, "the tasks are not the journal's: number ") {
+			t.Errorf("%s: status %d, %s", name, got.status, got.stderr)
+		}
+	}
+
+	if err := os.WriteFile(filepath.Join(p.Dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := strings.Count(readFile(t, p.Dir, "starts"), "x")
+	got = p.run(append(resume, scripted(t, script)...)...)
+	r := got.report(t)
+	if r.stops() != "completed/resumed error/exit completed completed/resumed completed" || got.status != statusFailed {
+		t.Errorf("status %d, %s\n%s", got.status, r.stops(), got.stderr)
+	}
+	if r.Results[0].Output != "said quick 1" || r.Results[4].Output != "working on waits 2; done" || r.Totals.Runs != 5 {
+		t.Errorf("outputs %q, %q; totals %+v", r.Results[0].Output, r.Results[4].Output, r.Totals)
+	}
+	if n := strings.Count(readFile(t, p.Dir, "starts"), "x") - before; n != 3 {
+		t.Errorf("%d agents were started, want 3", n)
+	}
+	if end := p.ends("j")["0004.ndjson"]; end != "completed working on waits 2; done;" {
+		t.Errorf("the journal has %q", end)
+	}
+
+	// Once more: only the one that fails.
+	got = p.run(append(resume, scripted(t, script)...)...)
+	if stops := got.report(t).stops(); stops != "completed/resumed error/exit completed/resumed completed/resumed completed/resumed" {
+		t.Errorf("the second time: %s", stops)
+	}
+	files, err := filepath.Glob(filepath.Join(p.Dir, "j", "*"))
+	if err != nil || len(files) != 6 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, file := range files {
+		if strings.Contains(readFile(t, file), "sesame") {
+			t.Errorf("%s has a secret", file)
+		}
+	}
+}
+
+// tornEnd leaves half of a last line, as a program that is killed in the middle does.
+func tornEnd(t *testing.T, file string) {
+	t.Helper()
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(`{"index":4,"name":"errand.test","type":"end","result":{"stop":"compl`); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is enough may be there already.
+func TestFanResumesARace(t *testing.T) {
+	p := newProgram(t)
+	if got := p.fan([]string{"quick", "refuses", "crashes"}, "--journal", "j"); got.status != statusFailed {
+		t.Fatalf("status %d", got.status)
+	}
+	got := p.fan([]string{"quick", "refuses", "crashes"}, "--journal", "j", "--resume", "--first", "--json")
+	r := got.report(t)
+	if got.status != statusOK || r.stops() != "completed/resumed refusal/resumed error/exit/resumed" {
+		t.Errorf("status %d, %s\n%s", got.status, r.stops(), got.stderr)
+	}
+}
+
+// A journal that cannot be written is said, in the result too, and costs no result.
+func TestFanJournalIsLost(t *testing.T) {
+	p := newProgram(t)
+	s := p.startFan([]string{"waits", "quick"}, fanScript, "--jobs", "1", "--journal", "j", "--json")
+	p.awaitLines("began", 1)
+	if err := os.Symlink("elsewhere", filepath.Join(p.Dir, "j", "0001.ndjson")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(p.Dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := s.rest()
+	r := got.report(t)
+	if r.stops() != "completed completed" || !r.Reached || got.status != statusFailed {
+		t.Errorf("status %d, reached %v, %s", got.status, r.Reached, r.stops())
+	}
+	for what, text := range map[string]string{"stderr": got.stderr, "the warnings": strings.Join(r.Warnings, "\n")} {
+		has(t, what, text, "the journal is not complete: ", "0001.ndjson in j is no regular file")
+	}
+	if exists(p.Dir, "j", "elsewhere") {
+		t.Error("the link was followed")
+	}
+}
+
+// The agent does not get at the journal through errand.
+func TestFanJournalIsSpared(t *testing.T) {
+	p := newProgram(t)
+	got := p.run(append([]string{"fan", "--quiet", "--journal", "j", "--fs", "write", "--permission", "allow", "hi"}, scripted(t, `
+on session/prompt
+  request fs/write_text_file {"sessionId": "$session", "path": "$cwd/j/0000.ndjson", "content": "x"}
+  text "$error.code,"
+  request fs/write_text_file {"sessionId": "$session", "path": "$cwd/j/new", "content": "x"}
+  text "$error.code,"
+  request fs/write_text_file {"sessionId": "$session", "path": "$cwd/other", "content": "x"}
+  text "$error.code"
+  stop end_turn
+`)...)...)
+	if got.status != statusOK || !exists(p.Dir, "other") || exists(p.Dir, "j", "new") || strings.HasPrefix(readFile(t, p.Dir, "j", "0000.ndjson"), "x") {
+		t.Errorf("status %d, %s%s", got.status, got.stdout, got.stderr)
+	}
+	has(t, "the answer", got.stdout, "-32600,-32600,")
+}

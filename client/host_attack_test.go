@@ -24,8 +24,8 @@ func meanwhile(happens func(permission.Request)) permission.Policy {
 	})
 }
 
-// asked asks that policy about everything, reads too.
-func asked(p permission.Policy) permission.Policy {
+// asking asks that policy about everything, reads too.
+func asking(p permission.Policy) permission.Policy {
 	return &permission.Rules{Default: permission.EffectAsk, Ask: p}
 }
 
@@ -42,7 +42,7 @@ type fileAttack struct {
 
 func (a fileAttack) run(t *testing.T) {
 	var h *hosted
-	h = host(t, client.Options{Files: client.FilesWrite, Permission: asked(meanwhile(func(permission.Request) { a.meanwhile(h) }))}, fmt.Sprintf(`on session/prompt
+	h = host(t, client.Options{Files: client.FilesWrite, Permission: asking(meanwhile(func(permission.Request) { a.meanwhile(h) }))}, fmt.Sprintf(`on session/prompt
   request %s {"sessionId":"$session","path":"$cwd/%s","content":%s}
   text "[$answer.content|$error.message]"`, a.request, a.path, quote(a.content)))
 	for name, text := range a.files {
@@ -173,7 +173,7 @@ func TestFileAttacks(t *testing.T) {
 // afterCancel cancels the turn when an act has been allowed and not yet been done.
 func afterCancel(t *testing.T, method, params string) {
 	var cancel context.CancelFunc
-	h := host(t, client.Options{Files: client.FilesWrite, Terminals: true, Permission: asked(permission.Allow())}, fmt.Sprintf(`on session/prompt
+	h := host(t, client.Options{Files: client.FilesWrite, Terminals: true, Permission: asking(permission.Allow())}, fmt.Sprintf(`on session/prompt
   request %s {"sessionId":"$session",%s}
   write answered "[$answer.content|$answer.terminalId|$error.message]"
   wait cancel`, method, params))

@@ -3,6 +3,8 @@
 package client_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"strings"
 	"syscall"
@@ -95,9 +97,14 @@ func TestWorkspaceAttacks(t *testing.T) {
 			s.both(s.at("link/new"), client.FileOutside)
 		}},
 		{"temporary file's name taken by a symlink", func(s *site) {
-			// It cannot be guessed; should it be, O_EXCL does not follow it.
-			s.link("../outside/secret", ".errand-.tmp")
-			require(s.T, s.Write(s.Context(), s.at("file"), "text"))
+			// It cannot be guessed; should it be, nobody's file is written to.
+			s.file("other", "old")
+			s.link("other", ".errand-guessed.tmp")
+			if err := s.WriteAs(".errand-guessed.tmp", s.at("file"), "text"); !errors.Is(err, fs.ErrExist) {
+				s.Errorf("it was written: %v", err)
+			}
+			s.holds("other", "old")
+			require(s.T, os.Remove(s.at(".errand-guessed.tmp")))
 		}},
 		{"hard link", func(s *site) {
 			require(s.T, os.Link(s.outside+"/secret", s.at("link")))
@@ -154,11 +161,25 @@ func TestWorkspaceAttacks(t *testing.T) {
 		{"file that we may not write", func(s *site) {
 			s.file("mine", "old")
 			require(s.T, os.Chmod(s.at("mine"), 0o444))
-			if os.Geteuid() == 0 {
-				s.Skip("root may")
-			}
-			s.refused(s.Write(s.Context(), s.at("mine"), "new"), client.FileFailed)
+			asOrdinaryUser(s.T, func() {
+				s.refused(s.Write(s.Context(), s.at("mine"), "new"), client.FileFailed)
+				if err := s.Write(s.Context(), s.at("new"), "new"); err != nil {
+					s.Errorf("beside it: %v", err)
+				}
+			}, s.Dir(), s.at("mine"))
 			s.holds("mine", "old")
+		}},
+		{"file of another user", func(s *site) {
+			s.file("theirs", "old")
+			if err := os.Chown(s.at("theirs"), 12345, 54321); err != nil {
+				s.Skipf("it takes root to make one: %v", err)
+			}
+			require(s.T, s.Write(s.Context(), s.at("theirs"), "new"))
+			info, err := os.Stat(s.at("theirs"))
+			require(s.T, err)
+			if stat := info.Sys().(*syscall.Stat_t); stat.Uid != 12345 || stat.Gid != 54321 {
+				s.Errorf("it became one of %d:%d", stat.Uid, stat.Gid)
+			}
 		}},
 		{"setuid bit", func(s *site) {
 			s.file("tool", "old")
@@ -173,6 +194,29 @@ func TestWorkspaceAttacks(t *testing.T) {
 		}},
 		{"backslashes", func(s *site) {
 			require(s.T, s.Write(s.Context(), s.at(`..\outside\new`), "a name like any other here"))
+		}},
+		{"/proc/self/root", func(s *site) {
+			w, err := client.OpenWorkspace("/proc/self", nil)
+			if err != nil {
+				s.Skip("no /proc")
+			}
+			defer w.Close()
+			proc := &site{T: s.T, Workspace: w}
+			for _, path := range []string{"root/etc/passwd", "cwd/go.mod", "fd/0", "exe", "task/../root/etc/passwd"} {
+				if _, err := proc.Read(s.Context(), proc.at(path), nil, nil); err == nil {
+					s.Errorf("%s was read", path)
+				}
+			}
+		}},
+		{"read-only workspace", func(s *site) {
+			only := newSite(s.T, client.WorkspaceOptions{})
+			only.file("file", "old")
+			only.refused(only.Write(s.Context(), only.at("file"), "new"), client.FileReadOnly)
+			only.refused(only.Write(s.Context(), only.at("new/file"), "new"), client.FileReadOnly)
+			only.holds("file", "old")
+			if _, err := os.Lstat(only.at("new")); err == nil {
+				s.Error("a directory was made")
+			}
 		}},
 		{"workspace renamed", func(s *site) {
 			s.file("file", "text")
@@ -192,25 +236,6 @@ func TestWorkspaceAttacks(t *testing.T) {
 			s.tidy("*")
 		})
 	}
-	t.Run("proc self root", func(t *testing.T) {
-		w, err := client.OpenWorkspace("/proc/self", nil)
-		if err != nil {
-			t.Skip("no /proc")
-		}
-		defer w.Close()
-		s := &site{T: t, Workspace: w}
-		for _, path := range []string{"root/etc/passwd", "cwd/go.mod", "fd/0", "exe", "task/../root/etc/passwd"} {
-			if _, err := s.Read(t.Context(), s.at(path), nil, nil); err == nil {
-				t.Errorf("%s was read", path)
-			}
-		}
-	})
-	t.Run("read-only", func(t *testing.T) {
-		s := newSite(t, client.WorkspaceOptions{})
-		s.file("file", "old")
-		s.refused(s.Write(t.Context(), s.at("file"), "new"), client.FileReadOnly)
-		s.holds("file", "old")
-	})
 }
 
 // both tries to read and to write.

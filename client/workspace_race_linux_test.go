@@ -3,8 +3,10 @@ package client_test
 import (
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -31,7 +33,15 @@ func TestWorkspaceRace(t *testing.T) {
 			os.Remove(s.at("secret"))
 			os.Symlink("../outside/secret", s.at("secret"))
 			os.Remove(s.at("secret"))
-			os.WriteFile(s.at("secret"), []byte("inside"), 0o666)
+			os.WriteFile(s.at("new"), []byte("inside"), 0o666)
+			os.Rename(s.at("new"), s.at("secret")) // whole, like all that may be read
+		}},
+		{"FIFO", "secret", func(s *site) {
+			if !isFIFO(s.at("secret")) && !isFIFO(s.at("fifo")) { // a write has taken its place
+				os.Remove(s.at("fifo"))
+				unix.Mkfifo(s.at("fifo"), 0o666)
+			}
+			unix.Renameat2(unix.AT_FDCWD, s.at("fifo"), unix.AT_FDCWD, s.at("secret"), unix.RENAME_EXCHANGE)
 		}},
 	}
 	for _, race := range races {
@@ -53,11 +63,14 @@ func TestWorkspaceRace(t *testing.T) {
 					}
 				}
 			})
+			stuck := time.AfterFunc(hang, func() { panic("it waits for somebody at the other end of a FIFO") })
+			defer stuck.Stop()
 			in, out := 0, 0
 			for i := 0; i < 200_000 && (i < 5_000 || in == 0 || out == 0); i++ {
+				stuck.Reset(hang)
 				text, err := s.Read(t.Context(), s.at(race.path), nil, nil)
-				if text == secret {
-					t.Errorf("at attempt %d it read what is outside", i)
+				if err == nil && !strings.HasPrefix(text, "inside") {
+					t.Errorf("at attempt %d it read %q", i, text)
 					break
 				}
 				if err == nil {
@@ -77,5 +90,50 @@ func TestWorkspaceRace(t *testing.T) {
 			s.tidy(".")
 			s.tidy("sub")
 		})
+	}
+}
+
+func isFIFO(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&os.ModeNamedPipe != 0
+}
+
+// On the way to a file no link is followed that has just taken a directory's place, to one
+// inside neither.
+func TestWorkspaceEnterRace(t *testing.T) {
+	s := newSite(t, client.WorkspaceOptions{})
+	s.file("sub/this", "")
+	s.file("other/file", "")
+	s.link("other", "link")
+	stop := make(chan struct{})
+	var swapping sync.WaitGroup
+	swapping.Go(func() { // ends when stop is closed
+		for {
+			unix.Renameat2(unix.AT_FDCWD, s.at("link"), unix.AT_FDCWD, s.at("sub"), unix.RENAME_EXCHANGE)
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	})
+	in, out := 0, 0
+	for i := 0; i < 200_000 && (i < 5_000 || in == 0 || out == 0); i++ {
+		dir, err := s.Enter("sub")
+		if err != nil {
+			out++
+			continue
+		}
+		in++
+		if _, err := dir.Stat("this"); err != nil {
+			t.Errorf("at attempt %d it is in another directory", i)
+			i = 200_000
+		}
+		dir.Close()
+	}
+	close(stop)
+	swapping.Wait()
+	if in == 0 || out == 0 {
+		t.Errorf("there was no race: %d times inside, %d refused", in, out)
 	}
 }

@@ -33,24 +33,35 @@ func (w *Workspace) find(path string) (*target, error) {
 		return nil, err
 	}
 	t := &target{w: w, path: path, rel: rel, steps: split(rel)}
-	if t.dir, err = w.root.OpenRoot("."); err != nil {
+	last := len(t.steps) - 1
+	dir, deep, err := w.enter(t.steps[:last])
+	if t.dir, t.steps = dir, t.steps[deep:]; dir == nil {
 		return nil, err
 	}
-	for len(t.steps) > 1 {
-		next, err := openBelow(t.dir, t.steps[0])
-		if errors.Is(err, fs.ErrNotExist) {
-			t.err = err
-			return t, nil
-		}
-		if err != nil {
-			t.dir.Close()
-			return nil, err
-		}
-		t.dir.Close()
-		t.dir, t.steps = next, t.steps[1:]
+	if t.err = err; err == nil {
+		t.info, t.file, t.err = openRegular(dir, t.steps[0], os.O_RDONLY)
 	}
-	t.info, t.file, t.err = openRegular(t.dir, t.steps[0], os.O_RDONLY)
 	return t, nil
+}
+
+// enter opens a directory, and says how deep it came. Where there is no such directory it
+// is the last one on the way to it, and an error; of other errors it is nil.
+func (w *Workspace) enter(path []string) (dir *os.Root, deep int, err error) {
+	if dir, err = w.root.OpenRoot("."); err != nil {
+		return nil, 0, err
+	}
+	for i, name := range path {
+		next, err := openBelow(dir, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return dir, i, err
+		}
+		dir.Close()
+		if err != nil {
+			return nil, i, err
+		}
+		dir = next
+	}
+	return dir, len(path), nil
 }
 
 func (t *target) close() {
@@ -157,11 +168,11 @@ func (t *target) unchanged() error {
 		return errChanged
 	}
 	all := split(t.rel)
-	dir, err := t.w.root.Stat(filepath.Join(".", filepath.Join(all[:len(all)-len(t.steps)]...)))
-	if err != nil {
-		return errChanged
+	dir, _, err := t.w.enter(all[:len(all)-len(t.steps)])
+	if dir != nil {
+		defer dir.Close()
 	}
-	if held, err := t.dir.Stat("."); err != nil || !os.SameFile(held, dir) {
+	if err != nil || !sameDir(dir, t.dir) {
 		return errChanged
 	}
 	info, err := t.dir.Lstat(filepath.Join(t.steps...))
@@ -172,6 +183,12 @@ func (t *target) unchanged() error {
 		return errChanged
 	}
 	return nil
+}
+
+func sameDir(a, b *os.Root) bool {
+	one, err := a.Stat(".")
+	other, err2 := b.Stat(".")
+	return err == nil && err2 == nil && os.SameFile(one, other)
 }
 
 // shown is the text that a write would take the place of, as it is shown to who decides.

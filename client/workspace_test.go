@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -241,8 +243,79 @@ func TestWorkspaceWrite(t *testing.T) {
 	if err := s.Write(ctx, s.at("full"), "late"); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that has ended: %v", err)
 	}
+	if err := s.Write(&ending{Context: t.Context(), calls: 1}, s.at("full"), "late"); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that ends while it is written: %v", err)
+	}
 	s.holds("full", strings.Repeat("x", 100))
 	s.tidy(".")
+
+	// Of what fails nothing is left.
+	s.file("some/file", "")
+	for _, path := range []string{"x/y/" + strings.Repeat("n", 300), "some/y/" + strings.Repeat("n", 300)} {
+		s.refused(s.Write(t.Context(), s.at(path), "x"), client.FileFailed)
+	}
+	for _, dir := range []string{"x", "some/y"} {
+		if _, err := os.Lstat(s.at(dir)); err == nil {
+			t.Errorf("%s is left", dir)
+		}
+	}
+	s.holds("some/file", "")
+}
+
+// ending is a context that has ended once it has been asked so often.
+type ending struct {
+	context.Context
+	calls int
+}
+
+func (e *ending) Err() error {
+	if e.calls--; e.calls < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// What is held in memory at once is bounded.
+func TestWorkspaceBoundsMemory(t *testing.T) {
+	s := newSite(t, client.WorkspaceOptions{})
+	s.file("file", "one\n")
+	synctest.Test(t, func(t *testing.T) {
+		w, err := client.OpenWorkspace(s.Dir(), nil)
+		require(t, err)
+		defer w.Close()
+		var reading atomic.Int32
+		release := make(chan struct{})
+		for range 10 {
+			go func() { // ends once it is released
+				first := true
+				w.Read(blocking{t.Context(), func() {
+					if !first { // asked before there is a place
+						reading.Add(1)
+						<-release
+						reading.Add(-1)
+					}
+					first = false
+				}}, s.at("file"), nil, nil)
+			}()
+		}
+		synctest.Wait()
+		if n := reading.Load(); n != 4 {
+			t.Errorf("%d are read at once", n)
+		}
+		close(release)
+		synctest.Wait()
+	})
+}
+
+// blocking is a context that does something each time it is asked.
+type blocking struct {
+	context.Context
+	asked func()
+}
+
+func (b blocking) Err() error {
+	b.asked()
+	return b.Context.Err()
 }
 
 func TestWorkspaceLocate(t *testing.T) {

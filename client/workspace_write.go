@@ -31,7 +31,7 @@ func (w *Workspace) write(ctx context.Context, path, content string) error {
 		return err
 	}
 	defer t.close()
-	return t.write(ctx, content, ctx.Err)
+	return t.write(ctx, content, func() error { return nil })
 }
 
 // write makes content the text of the file. last is asked when all is done but to put the
@@ -52,49 +52,60 @@ func (t *target) write(ctx context.Context, content string, last func() error) (
 		return err
 	}
 	defer done()
-	parent, made, err := t.enter()
+	undo, err := t.makeDirs()
 	if err == nil {
-		defer parent.Close()
-		err = t.replace(parent, newTemp(), content, last)
+		err = t.replace(newTemp(), content, func() error {
+			if err := ctx.Err(); err != nil {
+				return err // nobody wants it any more
+			}
+			return last()
+		})
 	}
-	if err != nil {
-		for _, dir := range slices.Backward(made) {
-			t.dir.Remove(dir) // which it is not where somebody has put something into it
-		}
-	}
+	undo(err != nil)
 	return err
 }
 
-// enter opens the directory that the file is in. What is missing of it is made, and
-// returned, also with an error.
-func (t *target) enter() (parent *os.Root, made []string, err error) {
-	if parent, err = t.dir.OpenRoot("."); err != nil {
-		return nil, nil, err
-	}
-	for i, name := range t.steps[:len(t.steps)-1] {
-		switch err = parent.Mkdir(name, 0o777); {
-		case err == nil:
-			made = append(made, filepath.Join(t.steps[:i+1]...))
-		case !errors.Is(err, fs.ErrExist):
-			parent.Close()
-			return nil, made, err
+// makeDirs makes what is missing of the directory that the file is in, and enters it.
+// What it returns is to be called at the end, and removes the directories again where the
+// file has not come to be.
+func (t *target) makeDirs() (undo func(bool), err error) {
+	top, path, made := t.dir, "", []string{}
+	undo = func(failed bool) {
+		for _, dir := range slices.Backward(made) {
+			if failed {
+				top.Remove(dir) // unless somebody has put something into it
+			}
 		}
-		next, err := openBelow(parent, name)
-		parent.Close()
+		if top != t.dir {
+			top.Close()
+		}
+	}
+	for len(t.steps) > 1 {
+		name := t.steps[0]
+		path = filepath.Join(path, name)
+		if err := t.dir.Mkdir(name, 0o777); err == nil {
+			made = append(made, path)
+		} else if !errors.Is(err, fs.ErrExist) {
+			return undo, err
+		}
+		next, err := openBelow(t.dir, name)
 		if err != nil {
-			return nil, made, err
+			return undo, err
 		}
-		parent = next
+		if t.dir != top {
+			t.dir.Close()
+		}
+		t.dir, t.steps = next, t.steps[1:]
 	}
-	return parent, made, nil
+	return undo, nil
 }
 
 // newTemp is a name that nobody can guess.
 func newTemp() string { return ".errand-" + rand.Text() + ".tmp" }
 
 // replace puts a new file, first made as temp, into the place of the one that may be there.
-func (t *target) replace(parent *os.Root, temp, content string, last func() error) (err error) {
-	name := t.steps[len(t.steps)-1]
+func (t *target) replace(temp, content string, last func() error) (err error) {
+	parent, name := t.dir, t.steps[0]
 	// Opened, and not only looked at: a new file in its place would get round its mode.
 	old, was, err := openRegular(parent, name, os.O_WRONLY)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

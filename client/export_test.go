@@ -1,0 +1,28 @@
+package client
+
+import "os"
+
+// What follows is for tests that have to be in the middle of something.
+
+// WriteAs is Write with a known name of the temporary file.
+func (w *Workspace) WriteAs(temp, path, content string) error {
+	t, err := w.find(path)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	return t.replace(temp, content, func() error { return nil })
+}
+
+// Enter opens a directory as it does on the way to a file.
+func (w *Workspace) Enter(path ...string) (*os.Root, error) {
+	dir, _, err := w.enter(path)
+	return dir, err
+}
+
+// Over reports whether nothing more is begun for the agent, or no more terminals are kept.
+func (a *Agent) Over() (acts, terminals bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.actsOver, a.terminalsOver
+}

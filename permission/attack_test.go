@@ -171,7 +171,7 @@ var attacks = []attack{
 	{name: "the configuration of a work tree", policy: writeAll, call: edit(".git/config.worktree"), twin: edit(".git/HEAD")},
 	{name: "where a work tree is", policy: writeAll, call: edit(".git/worktrees/w/commondir"), twin: edit("git/worktrees/w/commondir")},
 	{name: "where a submodule's repository is", policy: writeAll, call: edit("sub/.git"), twin: edit("sub/.gitignore")},
-	{name: "the attributes of a repository", policy: writeAll, call: edit(".git/info/attributes"), twin: edit(".gitattributes")},
+	{name: "the attributes of a repository", policy: writeAll, call: edit(".git/info/attributes"), twin: edit("git/info/attributes")},
 	{name: "the hooks of a bare repository", policy: writeAll, call: edit("x.git/hooks/update"), twin: edit("x/hooks/update")},
 	{name: "a hook that husky runs", policy: writeAll, call: edit(".husky/pre-commit"), twin: edit("husky/pre-commit")},
 	{name: "a task of an editor", policy: writeAll, call: edit(".vscode/tasks.json"), twin: edit(".vscode/extensions.json")},

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -31,7 +32,8 @@ func Sensitive(path, home string) bool {
 		case secretDirs[e], gitDir(e, next), next != "" && anyGlob(secretIn[e], next):
 			return true
 		case e == ".kube" && next != "cache" && next != "",
-			e == "proc" && i == 0 && elements[len(elements)-1] == "environ":
+			e == "proc" && i == 0 && slices.Contains([]string{"environ", "mem", "kcore"}, elements[len(elements)-1]),
+			i > 0 && strings.HasPrefix(elements[i-1], ".") && glob("mcp*.json", e):
 			return true
 		}
 	}
@@ -45,26 +47,39 @@ func Sensitive(path, home string) bool {
 }
 
 var (
-	secretDirs = words(".ssh .gnupg .aws .azure .gcloud .password-store .husky .githooks .circleci .buildkite .devcontainer")
+	secretDirs = words(`.ssh .gnupg .aws .azure .gcloud .password-store .husky .githooks .circleci .buildkite .devcontainer .woodpecker .git-hooks .hooks
+		.anthropic .mozilla .thunderbird .emacs.d .vim`)
 	// secretIn are names that count in a directory of that name only.
 	secretIn = map[string][]string{
 		".docker": {"config.json"}, ".vscode": {"tasks.json", "launch.json", "settings.json", "mcp.json"},
 		".idea": {"runconfigurations", "workspace.xml", "externaltools.xml", "watchertasks.xml"}, ".zed": {"settings.json", "tasks.json", "debug.json"},
 		".github": {"workflows", "actions"}, ".gitea": {"workflows"}, ".forgejo": {"workflows"},
-		".claude": {"settings*.json", "hooks"}, ".cursor": {"mcp.json", "hooks*"}, ".gemini": {"settings.json"}, ".codex": {"config.toml"},
+		".claude": {"settings*.json", "hooks", "commands", "agents", "skills", "plugins", ".credentials.json"}, ".cursor": {"mcp.json", "hooks*"},
+		".gemini": {"settings.json", "oauth_creds.json", "commands", "extensions"}, ".qwen": {"settings.json", "oauth_creds.json", "commands", "extensions"},
+		".codex": {"config.toml", "auth.json", "prompts"}, ".opencode": {"opencode.json*", "plugin*", "agent*", "command*", "tool*"},
+		".kiro": {"hooks", "settings"}, ".continue": {"config*"}, ".vs": {"tasks.vs.json", "launch.vs.json"}, ".mise": {"config*.toml"},
+		".m2": {"settings*.xml"}, ".gem": {"credentials"}, ".gradle": {"gradle.properties", "init.gradle", "init.d"}, ".composer": {"auth.json"}, ".terraform.d": {"credentials*"},
+		"ssl": {"private"}, "wireguard": {"*.conf"},
 		".cargo": {"config", "config.toml", "credentials*"}, ".yarn": {"releases", "plugins"}, ".bundle": {"config"}, ".mvn": {"extensions.xml", "jvm.config", "maven.config", "wrapper"},
 	}
-	homeDirs    = []string{".config/gh", ".config/gcloud", ".config/op", ".config/git", ".local/share/keyrings", "library/keychains", ".config/systemd", ".config/autostart", ".config/fish"}
-	secretFiles = words(`.netrc _netrc .npmrc .pypirc .git-credentials .pgpass .my.cnf .htpasswd .vault-token .dockercfg .boto .s3cfg
+	homeDirs = []string{".config/gh", ".config/gcloud", ".config/op", ".config/git", ".local/share/keyrings", "library/keychains", ".config/systemd", ".config/autostart", ".config/fish",
+		".config/hub", ".config/github-copilot", ".config/glab-cli", ".config/rclone", ".config/sops", ".config/containers", ".config/anthropic", ".config/opencode", ".config/composer", ".config/mise",
+		".local/share/opencode/auth.json", ".config/google-chrome", ".config/chromium", ".config/bravesoftware", ".config/microsoft-edge",
+		"library/application support/google/chrome", "library/application support/firefox", "library/cookies", "appdata/local/google/chrome", "appdata/local/microsoft/edge", "appdata/roaming/mozilla"}
+	secretFiles = words(`.netrc _netrc .npmrc .pypirc .git-credentials .pgpass .my.cnf .htpasswd .vault-token .dockercfg .boto .s3cfg .claude.json .flaskenv .wgetrc .curlrc terraform.tfstate
+		.bash_history .zsh_history .histfile .python_history .psql_history .mysql_history .sqlite_history .node_repl_history .rediscli_history .irb_history
 		.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .envrc .gitconfig
 		id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk credentials.json service-account.json kubeconfig shadow gshadow
 		sudoers master.passwd application_default_credentials.json authorized_keys
-		.mcp.json .yarnrc .yarnrc.yml .pnpmfile.cjs .pre-commit-config.yaml .pre-commit-config.yml lefthook.yml .lefthook.yml .huskyrc
-		.gitlab-ci.yml .travis.yml jenkinsfile azure-pipelines.yml bitbucket-pipelines.yml .drone.yml .mise.toml .bazelrc
-		.gdbinit .lldbinit .vimrc .nvimrc .exrc .dir-locals.el .irbrc .pryrc .rprofile sitecustomize.py usercustomize.py .inputrc .tmux.conf .xprofile .xinitrc`)
+		.mcp.json .yarnrc .yarnrc.yml .pnpmfile.cjs .pnp.cjs .pre-commit-config.yml .overcommit.yml .huskyrc .gitattributes opencode.json opencode.jsonc .devcontainer.json
+		lefthook.yml lefthook.toml lefthook.json lefthook-local.yml lefthook-local.toml lefthook-local.json .lefthook.yml .lefthook.toml .lefthook-local.yml .lefthook-local.toml
+		.gitlab-ci.yml .travis.yml jenkinsfile azure-pipelines.yml bitbucket-pipelines.yml .drone.yml .woodpecker.yml mise.toml mise.local.toml .mise.toml .mise.local.toml .bazelrc
+		.gdbinit .lldbinit .vimrc .nvimrc .nvim.lua .lvimrc .emacs .exrc .dir-locals.el .irbrc .pryrc .rprofile sitecustomize.py usercustomize.py .inputrc .tmux.conf .xprofile .xinitrc`)
 	// gitHistory is what a repository has that makes git run nothing.
-	gitHistory  = words("head index logs objects packed-refs refs")
-	secretEnds  = []string{".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".env", ".tfvars", ".ovpn", ".asc.key"}
+	gitHistory = words("head index logs objects packed-refs refs")
+	secretEnds = []string{".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".env", ".tfvars", ".tfstate", ".ovpn", ".asc.key", ".code-workspace"}
+	// backupEnds are what editors and others put behind the name of a file they keep.
+	backupEnds  = []string{"~", "#", "-", ".bak", ".backup", ".old", ".orig", ".save", ".swp", ".swo"}
 	harmlessEnv = words("example sample template dist tmpl defaults")
 )
 
@@ -85,6 +100,12 @@ func homeSecret(rel string) bool {
 }
 
 func secretName(name string) bool {
+	if plain := original(name); plain != name {
+		return secretName(plain)
+	}
+	if strings.HasSuffix(name, ".yaml") {
+		name = strings.TrimSuffix(name, ".yaml") + ".yml"
+	}
 	if secretFiles[name] {
 		return true
 	}
@@ -97,6 +118,20 @@ func secretName(name string) bool {
 		}
 	}
 	return false
+}
+
+// original returns the name of the file that one of this name is a copy of: id_rsa for
+// id_rsa~, #id_rsa#, .#id_rsa, .id_rsa.swp and id_rsa.bak.
+func original(name string) string {
+	for _, end := range backupEnds {
+		if rest, ok := strings.CutSuffix(name, end); ok && rest != "" {
+			if end == ".swp" || end == ".swo" {
+				return strings.TrimPrefix(rest, ".")
+			}
+			return strings.TrimPrefix(rest, "#")
+		}
+	}
+	return strings.TrimPrefix(name, ".#")
 }
 
 // fold makes names equal that some file system takes for the same file: it drops what

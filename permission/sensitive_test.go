@@ -22,6 +22,17 @@ func TestSensitive(t *testing.T) {
 		/p/.vscode/tasks.json /p/.vscode/launch.json /p/sub/.vscode/Settings.json /p/.github/workflows/ci.yml /p/.github/actions/a/action.yml
 		/p/.claude/settings.json /p/.claude/settings.local.json /p/.mcp.json /p/.cursor/mcp.json /p/.cargo/config /p/.cargo/config.toml /p/.yarnrc.yml
 		/p/.yarn/releases/yarn.cjs /p/.npmrc /p/.pre-commit-config.yaml /p/.gitlab-ci.yml /p/.devcontainer/devcontainer.json /p/.gdbinit`)...)
+	// Agents, histories, browsers, copies.
+	yes = append(yes, strings.Fields(`/home/u/.claude/.credentials.json /home/u/.claude.json /home/u/.codex/auth.json /home/u/.gemini/oauth_creds.json /home/u/.qwen/oauth_creds.json
+		/home/u/.local/share/opencode/auth.json /p/.env~ /p/#.env# /p/.#.env /p/.env.swp /p/.id_rsa.swp /p/.flaskenv /p/id_rsa.bak /p/id_ed25519~ /p/server.key.bak /p/server.key.old
+		/p/terraform.tfstate /p/terraform.tfstate.backup /etc/shadow- /etc/gshadow- /home/u/.bash_history /home/u/.python_history /home/u/.m2/settings.xml /home/u/.gem/credentials
+		/home/u/.gradle/gradle.properties /home/u/.composer/auth.json /home/u/.terraform.d/credentials.tfrc.json /home/u/.config/hub /home/u/.config/github-copilot/apps.json
+		/home/u/.config/rclone/rclone.conf /home/u/.config/sops/age/keys.txt /home/u/.config/containers/auth.json /home/u/.anthropic/key /home/u/.config/anthropic /home/u/.curlrc
+		/home/u/.mozilla/firefox/x/cookies.sqlite /home/u/.config/google-chrome/Default/Cookies /proc/self/mem /proc/1/mem /etc/ssl/private/x /etc/wireguard/wg0.conf
+		/p/opencode.json /p/.opencode/plugin/x.ts /p/.opencode/opencode.json /p/.qwen/settings.json /p/.claude/commands/x.md /p/.claude/agents/x.md /p/.gitattributes /p/.devcontainer.json
+		/p/lefthook.toml /p/lefthook.yaml /p/lefthook-local.yml /p/.overcommit.yml /p/.nvim.lua /p/.windsurf/mcp.json /p/.roo/mcp.json /p/.amazonq/mcp.json /p/.copilot/mcp-config.json
+		/p/.trae/mcp.json /p/mise.toml /p/.gitlab-ci.yaml /p/azure-pipelines.yaml /p/.woodpecker/x.yml /p/.woodpecker.yml /p/a.code-workspace /p/.vs/tasks.vs.json /p/.git-hooks/x /p/.hooks/x
+		/p/.gradle/init.gradle /p/.pnp.cjs /p/.kiro/hooks/x`)...)
 	yes = append(yes, "/p/.env ", "/p/.e\u200bnv", "/p/.ſsh/x")
 	for _, path := range yes {
 		if !permission.Sensitive(path, "/home/u") {
@@ -29,7 +40,8 @@ func TestSensitive(t *testing.T) {
 		}
 	}
 	for _, path := range strings.Fields(`/p/main.go /p/.env.example /p/.env.sample /p/.env.template /p/env /p/environment.go /p/envoy.yaml /p/.environment
-		/p/id_rsa.pub /p/id_rsa.go /p/keys.go /p/monkey /p/key /p/.github/CODEOWNERS /p/.gitignore /p/.gitattributes /p/.git/HEAD /p/.git/refs/heads/main /p/.git/logs/HEAD /p/x.git /p/x.git/HEAD /p/.vscode /p/.vscode/extensions.json /p/.claude/CLAUDE.md /p/.cargo/bin /p/husky/x /p/tasks.json /p/config.toml /p/hooks/x /p/ssh/config /p/.docker/Dockerfile
+		/p/id_rsa.pub /p/id_rsa.go /p/keys.go /p/monkey /p/key /p/.github/CODEOWNERS /p/.gitignore /p/.git/HEAD /p/.git/refs/heads/main /p/.git/logs/HEAD /p/x.git /p/x.git/HEAD /p/.vscode /p/.vscode/extensions.json /p/.claude/CLAUDE.md /p/.cargo/bin /p/husky/x /p/tasks.json /p/.env.example~ /p/id_rsa.pub.bak /p/mcp.json /p/AGENTS.md /p/GEMINI.md /p/main.go~ /p/main.go.bak /p/package.json /p/Makefile /p/config.yaml /p/opencode/x.ts /p/.claude/x.md /p/mem /p/a-
+		/p/config.toml /p/hooks/x /p/ssh/config /p/.docker/Dockerfile
 		/home/u/.config/nvim/init.lua /p/.config/gh/hosts.yml / . /p/.env/bin/python`) {
 		if permission.Sensitive(path, "/home/u") {
 			t.Errorf("%q is sensitive", path)

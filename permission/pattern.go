@@ -115,10 +115,15 @@ func (f *Facts) extent(path Path) extent {
 	switch {
 	case f.is(acp.ToolKindDelete), f.is(acp.ToolKindMove):
 		return whole
-	case f.is(acp.ToolKindSearch), f.is(acp.ToolKindExecute) && !keyNamed(path.Key, cwdKeys):
+	case f.is(acp.ToolKindSearch), f.is(acp.ToolKindExecute) && !f.runsIn(path):
 		return contents
 	}
 	return itself
+}
+
+// runsIn reports whether the path only says where a command is run.
+func (f *Facts) runsIn(path Path) bool {
+	return keyNamed(path.Key, cwdKeys) || path.Key == "locations" && slices.ContainsFunc(f.Commands, func(c Command) bool { return c.Dir == path.Abs })
 }
 
 // touches reports whether the pattern may mean the path, or a directory it is in, or what is

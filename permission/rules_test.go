@@ -209,3 +209,18 @@ func quote(s string) string {
 	text, _ := json.Marshal(s)
 	return string(text)
 }
+
+// Where a command is run is not what it is about.
+func TestCommandBesideADeniedPath(t *testing.T) {
+	r := rules(t, `{"default":"allow","rules":[{"effect":"deny","paths":["./secret/**"]}]}`)
+	for text, want := range map[string]permission.Effect{
+		`{"kind":"execute","locations":[{"path":"/home/u/project"}],"rawInput":{"command":"true","cwd":"/home/u/project"}}`:             permission.EffectAllow,
+		`{"kind":"execute","locations":[{"path":"/home/u/project"}],"rawInput":{"command":"true"}}`:                                     permission.EffectAllow,
+		`{"kind":"execute","locations":[{"path":"/home/u/project"}],"rawInput":{"command":"ls .","cwd":"/home/u/project"}}`:             permission.EffectDeny,
+		`{"kind":"execute","locations":[{"path":"/home/u/project/secret"}],"rawInput":{"command":"ls","cwd":"/home/u/project/secret"}}`: permission.EffectDeny,
+	} {
+		if v := r.Explain(call(t, text)); v.Effect != want {
+			t.Errorf("%s: %+v, want %s", text, v, want)
+		}
+	}
+}

@@ -101,7 +101,7 @@ func homeSecret(rel string) bool {
 
 func secretName(name string) bool {
 	if plain := original(name); plain != name {
-		return secretName(plain)
+		return secretName(plain) || secretName(strings.TrimPrefix(plain, ".")) // vim keeps id_rsa in .id_rsa.swp
 	}
 	if strings.HasSuffix(name, ".yaml") {
 		name = strings.TrimSuffix(name, ".yaml") + ".yml"
@@ -121,13 +121,10 @@ func secretName(name string) bool {
 }
 
 // original returns the name of the file that one of this name is a copy of: id_rsa for
-// id_rsa~, #id_rsa#, .#id_rsa, .id_rsa.swp and id_rsa.bak.
+// id_rsa~, #id_rsa#, .#id_rsa and id_rsa.bak.
 func original(name string) string {
 	for _, end := range backupEnds {
 		if rest, ok := strings.CutSuffix(name, end); ok && rest != "" {
-			if end == ".swp" || end == ".swo" {
-				return strings.TrimPrefix(rest, ".")
-			}
 			return strings.TrimPrefix(rest, "#")
 		}
 	}

@@ -21,6 +21,10 @@ type Request struct {
 	// Dir is the absolute directory of the session, against which relative paths
 	// in the tool call are meant; empty where the session is not ours.
 	Dir string `json:"dir"`
+	// RealDir is Dir with its links resolved, as it was when the session began: if it
+	// leads elsewhere by now, what is in it is not in the session's directory. Empty
+	// means that nobody looked.
+	RealDir string `json:"-"`
 	// Home is the agent's home directory, absolute, for paths that begin with ~; empty
 	// where it is not known, and such paths are not understood then.
 	Home string `json:"home"`

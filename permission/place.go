@@ -18,6 +18,7 @@ type place struct {
 	home, realHome string
 	user, realUser string   // home, where ours is another one
 	homes          []string // all of these, at least one
+	moved          bool     // dir is not what it was when the session began
 	resolve        func(string) (string, error)
 	local          func(string) (string, bool)
 	lookPath       func(string) (string, error)
@@ -35,6 +36,9 @@ type resolved struct {
 func newPlace(r Request) *place {
 	p := &place{dir: r.Dir, home: r.Home, user: r.UserHome, resolve: r.Resolve, local: r.Local, lookPath: r.LookPath, known: map[string]resolved{}, found: map[[2]string]Command{}}
 	p.realDir, p.realHome, p.realUser = p.real(p.dir), p.real(p.home), p.real(p.user)
+	if r.RealDir != "" && r.RealDir != p.realDir {
+		p.realDir, p.moved = r.RealDir, true
+	}
 	p.homes = []string{p.home}
 	for _, home := range []string{p.realHome, p.user, p.realUser} {
 		if home != "" && !slices.Contains(p.homes, home) {

@@ -144,8 +144,11 @@ func (f *Facts) commandCovered(r *Rule, c Command, named bool) bool {
 }
 
 // worksWithin reports whether a command works in the paths of the rule, if it has some: in
-// its arguments, or where it is run.
+// its arguments, or where it is run. Nothing does in a directory that has become another one.
 func (f *Facts) worksWithin(r *Rule, c Command) bool {
+	if f.at.moved {
+		return false
+	}
 	covered := func(p Path) bool { return f.pathCovered(r, p, false) }
 	return r.Paths == nil || slices.ContainsFunc(f.at.ours(c.Dir, f.Dir, ""), covered) ||
 		slices.ContainsFunc(c.Argv[1:], func(word string) bool { return slices.ContainsFunc(f.at.argument(word, c.Dir), covered) })

@@ -123,7 +123,7 @@ func TestBadFlags(t *testing.T) {
 		want string
 	}{
 		{"missing policy", []string{"--policy", "no.json"}, "--policy: stat no.json"},
-		{"empty policy", []string{"--policy", ""}, "--policy: "},
+		{"empty policy", []string{"--policy", ""}, "--policy is empty"},
 		{"a directory", []string{"--policy", "dir"}, "--policy: dir is no regular file"},
 		{"a device", []string{"--policy", os.DevNull}, os.DevNull + " is no regular file"},
 		{"no JSON", []string{"--policy", "text.json"}, "--policy text.json: policy: "},

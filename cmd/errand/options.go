@@ -26,6 +26,7 @@ type runFlags struct {
 	permission, permissionCommand      string
 	policy, fs, audit                  string
 	terminal, failOnDenied             bool
+	auditContent                       bool
 	env, envFiles, label, pathMap      []string
 	timeout, startTimeout, idleTimeout string
 	cancelGrace, eofGrace, termGrace   string
@@ -50,14 +51,15 @@ func (f *runFlags) registerRun(set *pflag.FlagSet) {
 	set.StringVar(&f.dir, "dir", ".", "the `DIR` that the agent works in")
 	set.StringVar(&f.permission, "permission", "reject", "how to answer permission requests, a `POLICY`: reject, allow, or ask,\non the terminal")
 	set.StringVar(&f.policy, "policy", "", "answer them by the rules in a JSON `FILE` (see 'errand schema policy'); what the rules\nask is put to --permission ask or --permission-command, and rejected without them")
-	set.StringVar(&f.permissionCommand, "permission-command", "", "let a program decide, a `CMD`: each request is its stdin, as JSON, and exit status 0\nallows it once; with --policy both have to allow")
+	set.StringVar(&f.permissionCommand, "permission-command", "", "let a program decide, a `CMD`: each request is its stdin, as JSON, and exit status 0\nwith an empty stdout allows it once (see 'errand schema permission'); with --policy both\nhave to allow")
 	set.BoolVar(&f.failOnDenied, "fail-on-denied", false, "exit with status 1 where a permission was denied, though the run completed")
-	set.StringVar(&f.fs, "fs", "none", "the files in DIR that the agent may reach through errand, an `ACCESS`: none, read or write;\nwriting, and the reading of sensitive files, is a permission request too")
+	set.StringVar(&f.fs, "fs", "none", "the files in DIR that the agent may reach through errand, an `ACCESS`: none, read or write,\nwhich is both. Each write is a permission request too, and each read for --policy and\n--permission-command; for others that of a sensitive file")
 	set.BoolVar(&f.terminal, "terminal", false, "let the agent run commands through errand; each is a permission request too")
 	set.StringVar(&f.wrap, "wrap", "", "a `CMD` to put in front of the agent's command, such as a container's;\n{dir} in it is the run's directory")
 	set.StringArrayVar(&f.pathMap, "map", nil, "`OURS=THEIRS`: a directory here and what it is where the agent lives; repeatable")
-	set.StringArrayVar(&f.label, "label", nil, "`KEY=VALUE` for the result and the events, such as a tenant or a trace; repeatable")
-	set.StringVar(&f.audit, "audit", "", "append what is asked, answered and done to a `FILE` as it happens, a JSON object a line")
+	set.StringArrayVar(&f.label, "label", nil, "`KEY=VALUE` for the result, the events and the audit, such as a tenant or a trace; repeatable")
+	set.StringVar(&f.audit, "audit", "", "append what is asked, answered and done to a `FILE` as it happens, a JSON object a line,\nwith titles, paths and whole command lines (see 'errand schema audit')")
+	set.BoolVar(&f.auditContent, "audit-content", false, "put the input of tool calls and the text of diffs into the audit, too")
 	set.StringArrayVar(&f.env, "env", nil, "`KEY=VALUE` sets a variable for the agent, KEY alone lets one of yours through;\nrepeatable. Others can read a command line: let secrets through, do not write them out")
 	set.StringArrayVar(&f.envFiles, "env-file", nil, "set the variables in a `FILE` of KEY=VALUE lines; repeatable")
 	set.StringVar(&f.timeout, "timeout", "0", "end the run after this `DURATION`, such as 90s or 10m; 0: never")
@@ -93,6 +95,7 @@ type settings struct {
 	env                   []string   // for the agent
 	maxDepth              *int       // nil: what is left of the limit
 	audit                 *auditFile // nil without one
+	doings                *doings    // nil where nobody is shown them
 	authority
 	notes []string // warnings that a result is to carry beside its own
 }
@@ -142,6 +145,9 @@ func (f *runFlags) prepare(ctx, kill context.Context, command []string, con *con
 	if err := f.openAudit(s, con); err != nil {
 		return nil, err
 	}
+	if hosts := f.fs != "none" || f.terminal; hosts && !f.quiet && !f.events {
+		s.watch(dir)
+	}
 	return t, t.provide(t.agent.name, sparing(s.policy(nil), f.policy, f.audit))
 }
 
@@ -168,12 +174,26 @@ func (f *runFlags) settings(ctx, kill context.Context, con *console) (s *setting
 // openAudit opens the file of --audit, when there is nothing else to be refused.
 func (f *runFlags) openAudit(s *settings, con *console) (err error) {
 	if !f.auditSet {
+		if f.auditContent {
+			return errors.New("--audit-content needs --audit")
+		}
 		return nil
 	}
 	if s.audit, err = openAudit(f.audit, con.out); err == nil {
-		s.opts.Audit = &subagent.Audit{W: s.audit}
+		s.opts.Audit = &subagent.Audit{W: s.audit, Content: f.auditContent}
 	}
 	return err
+}
+
+// watch has what we do for an agent in dir shown.
+func (s *settings) watch(dir string) {
+	s.doings = &doings{dir: dir}
+	if s.opts.Audit == nil {
+		s.opts.Audit = &subagent.Audit{}
+	} else {
+		s.doings.to = s.audit
+	}
+	s.opts.Audit.W = s.doings
 }
 
 // task returns a task for an agent in a directory, which still has no provider.

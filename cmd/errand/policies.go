@@ -19,6 +19,12 @@ type authority struct {
 	rules   *permission.Rules  // of --policy; nil without
 	asker   *asker             // who is asked on the terminal; nil for nobody
 	command *permissionCommand // the program that is asked; nil for none
+	reasons *reasons           // of the rules; nil without them
+}
+
+// reasons are told why rules do not allow.
+type reasons struct {
+	tell func(string) // is told lines for people; nil for nobody
 }
 
 // policy is what decides, for one run or for several at once. attend, unless it is nil,
@@ -39,9 +45,9 @@ func (a *authority) policy(attend func(permission.Policy) permission.Policy) per
 		rules := *a.rules
 		rules.Ask = asked
 		if a.command != nil {
-			return commanded{&rules, asked}
+			return reasoned{commanded{&rules, asked}, &rules, a.reasons}
 		}
-		return &rules
+		return reasoned{&rules, &rules, a.reasons}
 	case asked != nil:
 		return asked
 	case a.allow:
@@ -93,6 +99,7 @@ func (f *runFlags) decider(ctx context.Context, s *settings, con *console) (err 
 		if s.rules, err = f.readRules(ctx, s); err != nil {
 			return err
 		}
+		s.reasons = &reasons{}
 	}
 	switch {
 	case f.commandSet:
@@ -108,6 +115,9 @@ func (f *runFlags) decider(ctx context.Context, s *settings, con *console) (err 
 
 // readRules reads the policy file. The end of ctx ends a file that does not come.
 func (f *runFlags) readRules(ctx context.Context, s *settings) (*permission.Rules, error) {
+	if f.policy == "" {
+		return nil, errors.New("--policy is empty")
+	}
 	info, err := os.Stat(f.policy)
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s is no regular file", f.policy)
@@ -143,6 +153,29 @@ func (c commanded) Decide(ctx context.Context, req permission.Request) permissio
 	}
 	return c.Rules.Decide(ctx, req)
 }
+
+// reasoned is a policy of rules that tells why they do not allow.
+type reasoned struct {
+	permission.Policy
+	rules *permission.Rules
+	*reasons
+}
+
+// Decide implements permission.Policy.
+func (r reasoned) Decide(ctx context.Context, req permission.Request) permission.Decision {
+	if r.tell != nil {
+		for _, why := range r.rules.Misses(req) {
+			r.tell("policy: " + why)
+		}
+	}
+	return r.Policy.Decide(ctx, req)
+}
+
+// GuardsReads implements permission.ReadGuard.
+func (r reasoned) GuardsReads() bool { return r.rules.GuardsReads() }
+
+// Digest is that of the rules.
+func (r reasoned) Digest() string { return r.rules.Digest() }
 
 // aside shows a line of what decides permissions.
 func (s *screen) aside(text string) {

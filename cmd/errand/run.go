@@ -17,6 +17,7 @@ import (
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/envscrub"
 	"github.com/errand-acp/errand/internal/redact"
+	"github.com/errand-acp/errand/internal/visible"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
@@ -51,15 +52,16 @@ Its permission requests are denied unless --permission, --policy or --permission
 says otherwise. One of them decides, and two go together: a policy's questions are put
 to --permission ask, or a policy and a program both have to allow. The program of
 --permission-command reads the request as a JSON object from stdin (id, expires,
-request, facts). Exit status 0 allows it once, any other denies it; on stdout it may
-write {"decision": "allow|reject|cancel"} or {"optionId": "..."}, with a "reason" and
-the "questionId" if it likes. What is late (60 s), killed or not understood denies. It
-runs where you are, with your environment without credentials.
+request, facts, standing). Exit status 0 with an empty stdout allows it once, any other
+denies it; or stdout is one object, {"decision": "allow|reject|cancel"} or {"optionId":
+"..."}, with a "reason" and, as "questionId", the request's id if it likes. Any other
+text, what is late (60 s) and what is killed denies. It runs where you are, with your
+environment without credentials. 'errand schema permission' has both objects.
 
 A CMD is split at blanks, with quotes around what has blanks in it; no shell reads it,
 unless it is one: sh -c '...'. The agent's command follows that of --wrap, which looks it
 up where it lives. The agent is denied what touches the files of --audit and --policy
-through errand. A run whose --audit could not be written, or is not the file any more
+through errand, and those of --permission-command. A run whose --audit could not be written, or is not the file any more
 at its end, has failed.
 
 Exit status: 0 completed, 1 failed (an agent that is not installed, or that ended its
@@ -184,11 +186,19 @@ func (f *runFlags) run(prompts, command []string, con *console) int {
 		if t.command != nil && !f.quiet {
 			t.command.tell = show.screen.aside
 		}
+		if t.doings != nil {
+			t.doings.tell = show.screen.aside
+		}
+		if t.reasons != nil && !f.quiet && !f.events {
+			t.reasons.tell = func(text string) { show.screen.aside(clip(visible.Line(t.redact()(text)), 400)) }
+		}
 		res, show.at = t.run(runCtx, signals, prompt, show.event)
 		if t.command != nil {
 			t.command.close()
 		}
-		if t.audit != nil {
+		if t.audit == nil {
+			res.Warnings = slices.DeleteFunc(res.Warnings, func(w string) bool { return strings.HasPrefix(w, auditIncomplete) })
+		} else {
 			if lost := t.audit.end(); lost != "" {
 				res.Warnings = append(res.Warnings, lost)
 			}

@@ -92,16 +92,22 @@ type AuditToolCall struct {
 
 // AuditEnd is told when the run has been closed, or has failed to start.
 type AuditEnd struct {
+	// Stop is how the run ended, and StopReason the agent's own word; null where there
+	// was none.
 	Stop       stopreason.Outcome `json:"stop"`
 	StopReason *string            `json:"stopReason"`
-	// Error is the result's without its message and data, which hold words of the agent's.
-	Error *AuditError  `json:"error"`
-	Exit  *client.Exit `json:"exit"`
-	// Model and Mode are those at the end.
-	Model  *string     `json:"model"`
-	Mode   *string     `json:"mode"`
-	Usage  *Usage      `json:"usage"`
-	Counts Counts      `json:"counts"`
+	// Error is the result's without its message and data, which hold words of the agent's;
+	// null where there is none.
+	Error *AuditError `json:"error"`
+	// Exit is how the agent's process ended; null where there was none.
+	Exit *client.Exit `json:"exit"`
+	// Model and Mode are those at the end, null where they are not known; Usage, Counts and
+	// Timing are the result's.
+	Model  *string `json:"model"`
+	Mode   *string `json:"mode"`
+	Usage  *Usage  `json:"usage"`
+	Counts Counts  `json:"counts"`
+	// Totals say how much there was to tell.
 	Totals AuditTotals `json:"totals"`
 	Timing Timing      `json:"timing"`
 }
@@ -116,14 +122,20 @@ type AuditError struct {
 
 // AuditTotals are how many of each the result has.
 type AuditTotals struct {
+	// ToolCalls is how many the agent announced, and Unasked those of them without a
+	// question.
 	ToolCalls int `json:"toolCalls"`
-	Unasked   int `json:"unasked"` // of the tool calls, those without a question
-	Allowed   int `json:"allowed"` // of the permissions
+	Unasked   int `json:"unasked"`
+	// Allowed, Denied and Cancelled are what the permissions came to, those for what we do
+	// for the agent among them.
+	Allowed   int `json:"allowed"`
 	Denied    int `json:"denied"`
 	Cancelled int `json:"cancelled"`
-	Files     int `json:"files"`
-	Commands  int `json:"commands"`
-	Lost      int `json:"lost"` // lines of this run that are known not to be in the audit
+	// Files and Commands are what was done through us, or was to be.
+	Files    int `json:"files"`
+	Commands int `json:"commands"`
+	// Lost is how many lines of this run are known not to be in the audit.
+	Lost int `json:"lost"`
 }
 
 func auditEnd(res *Result) *AuditEnd {

@@ -34,9 +34,19 @@ const asksToWrite = `
 	    when no; tool-update c2 status=failed; text "not written"
 	  end`
 
-// Three and four levels: errand run, one or two parents, a scripted agent.
-func TestThroughParents(t *testing.T) {
+// TestErrand has errand run drive parents.
+func TestErrand(t *testing.T) {
 	errand := build(t)
+	for name, test := range map[string]func(t *testing.T, errand string){
+		"permissions": permissions, "ends of an agent": endsOfAnAgent, "tree": treeOfParents,
+		"cancel": cancelFromTheTop, "cancel of who waits": cancelOfWhoWaits,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, errand) })
+	}
+}
+
+// Three and four levels: errand run, one or two parents, a scripted agent.
+func permissions(t *testing.T, errand string) {
 	for _, parents := range []int{1, 2} {
 		prefix := strings.Repeat("delegate-1/", parents)
 		for decision, tt := range map[permission.Outcome]struct {
@@ -86,8 +96,7 @@ func TestThroughParents(t *testing.T) {
 }
 
 // What becomes of an agent the parent says in plain words.
-func TestWhatBecomesOfAnAgent(t *testing.T) {
-	errand := build(t)
+func endsOfAnAgent(t *testing.T, errand string) {
 	for name, tt := range map[string]struct {
 		script string
 		says   []string
@@ -110,8 +119,7 @@ func TestWhatBecomesOfAnAgent(t *testing.T) {
 
 // Each parent starts two like itself. They stop at the depth and at the breadth that they
 // were given, and not before.
-func TestTreeOfParents(t *testing.T) {
-	errand := build(t)
+func treeOfParents(t *testing.T, errand string) {
 	for name, tt := range map[string]struct {
 		flags []string // of every parent
 		depth string   // ERRAND_MAX_DEPTH

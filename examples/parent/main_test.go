@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -37,7 +36,7 @@ func TestMain(m *testing.M) {
 }
 
 // hang bounds whatever is waited for; reaching it means that it will not come.
-const hang = 1 * time.Minute
+const hang = 2 * time.Minute
 
 // markVariable marks a tree of processes.
 const markVariable = "ERRAND_TEST_MARK"
@@ -197,13 +196,9 @@ func (w *tree) file(name string) string {
 	return string(text)
 }
 
-var building sync.Mutex // one after the other: the second finds what the first has made
-
 // build builds the command line.
 func build(t *testing.T) string {
 	t.Helper()
-	building.Lock()
-	defer building.Unlock()
 	file := filepath.Join(t.TempDir(), "errand")
 	if out, err := exec.Command("go", "build", "-o", file, "github.com/errand-acp/errand/cmd/errand").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

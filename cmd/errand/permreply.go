@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/coder/acp-go-sdk"
 	"github.com/go-json-experiment/json"
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/errand-acp/errand/permission"
 )
@@ -36,7 +38,7 @@ func parseReply(out []byte) (commandReply, error) {
 		return r, nil
 	}
 	if err := json.Unmarshal(out, &r, json.RejectUnknownMembers(true)); err != nil {
-		return commandReply{}, fmt.Errorf("its answer is not understood: %w", err)
+		return commandReply{}, fmt.Errorf("its answer is not understood: stdout is to be empty, or one object: %s", replyError(err))
 	}
 	if (r.Decision == "") == (r.OptionID == nil) {
 		return commandReply{}, errors.New("its answer has to have one of decision and optionId")
@@ -45,6 +47,42 @@ func parseReply(out []byte) (commandReply, error) {
 		return commandReply{}, errors.New("its optionId is empty")
 	}
 	return r, nil
+}
+
+// replyError says what is wrong with the JSON of a reply, without Go's words for it.
+func replyError(err error) string {
+	e, ok := errors.AsType[*json.SemanticError](err)
+	switch {
+	case errors.Is(err, json.ErrUnknownName):
+		return "there is no field " + strings.TrimPrefix(string(e.JSONPointer), "/")
+	case ok && e.JSONPointer == "":
+		return "it is none"
+	case ok:
+		return strings.TrimPrefix(string(e.JSONPointer), "/") + " has to be a string"
+	}
+	return strings.TrimPrefix(err.Error(), "jsontext: ")
+}
+
+// replySchema is the schema of what a permission command writes, if it writes something.
+func replySchema() (*jsonschema.Schema, error) {
+	s, err := schemaOf[commandReply]("What a permission command may write to its stdout; without a word of it, exit status 0 allows once")
+	if err != nil {
+		return nil, err
+	}
+	text := func(what string, values ...any) *jsonschema.Schema {
+		return &jsonschema.Schema{Type: "string", Description: what, Enum: values}
+	}
+	s.Properties = map[string]*jsonschema.Schema{
+		"questionId": text("The id of what was asked."),
+		"decision":   text("allow selects an option that allows once.", "allow", "reject", "cancel"),
+		"optionId":   text("The option to select, in place of a decision."),
+		"reason":     text("For the record."),
+	}
+	one := 1
+	s.Properties["optionId"].MinLength = &one
+	s.Required, s.AdditionalProperties = nil, &jsonschema.Schema{Not: &jsonschema.Schema{}}
+	s.OneOf = []*jsonschema.Schema{{Required: []string{"decision"}}, {Required: []string{"optionId"}}}
+	return s, nil
 }
 
 // verdict is what a reply comes to.

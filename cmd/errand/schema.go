@@ -27,6 +27,10 @@ var schemas = map[string]func() ([]byte, error){
 	"event":   func() ([]byte, error) { return schemaText(eventSchema()) },
 	"request": func() ([]byte, error) { return schemaText(schemaOf[subagent.Request]("A task for an agent")) },
 	"policy":  func() ([]byte, error) { return permission.PolicySchema(), nil },
+	"permission": func() ([]byte, error) {
+		return schemaText(schemaOf[permission.Question]("What a permission command reads from its stdin"))
+	},
+	"permission-reply": func() ([]byte, error) { return schemaText(replySchema()) },
 }
 
 func schemaNames() []string { return slices.Sorted(maps.Keys(schemas)) }
@@ -39,11 +43,12 @@ func newSchema(con *console) *cobra.Command {
 		Long: `Schema prints a JSON Schema (draft 2020-12), or without a NAME the names there are:
   ` + strings.Join(names, "\n  ") + `
 Result is what --json prints, event a line of --events and audit one of --audit; fan is
-what errand fan --json prints, with results in it; policy is the file of --policy;
-request is the library's, subagent.Request, which errand neither reads nor
+what errand fan --json prints, with results in it; policy is the file of --policy,
+permission what the program of --permission-command reads and permission-reply what it may
+write; request is the library's, subagent.Request, which errand neither reads nor
 prints. Fields may be added to these documents and none is renamed or removed. What is
-printed may have more fields than its schema names, a policy may not: a rule must not
-mean less than it says.`,
+printed may have more fields than its schema names, a policy and a permission-reply may
+not: neither must mean less than it says.`,
 		Example: "  errand schema result",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && schemas[args[0]] == nil {
@@ -83,6 +88,7 @@ func schemaOf[T any](title string) (*jsonschema.Schema, error) {
 	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage]():       {},
 		reflect.TypeFor[time.Time]():             {Type: "string", Format: "date-time"},
+		reflect.TypeFor[acp.ToolCallUpdate]():    {Type: "object", Required: []string{"toolCallId"}, Description: "The protocol's ToolCallUpdate."},
 		reflect.TypeFor[acp.ContentBlock]():      {Type: "object", Required: []string{"type"}},
 		reflect.TypeFor[stopreason.Outcome]():    enum(stops),
 		reflect.TypeFor[client.ErrorKind]():      enum(errorKinds),

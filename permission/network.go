@@ -171,7 +171,7 @@ func (f *Facts) hostTouched(r *Rule) bool {
 		name := strings.TrimPrefix(strings.ToLower(pattern), "*.")
 		return slices.ContainsFunc(f.Commands, func(c Command) bool {
 			text := strings.ToLower(c.text())
-			return (c.Shell || f.launches(c) || slices.ContainsFunc(c.Argv, func(word string) bool { return callers[programName(word)] })) && strings.Contains(text, name)
+			return (c.Shell || f.launches(c) || smugglesAny(c.Argv) || slices.ContainsFunc(c.Argv, func(word string) bool { return callers[programName(word)] })) && strings.Contains(text, name)
 		})
 	})
 }

@@ -37,10 +37,12 @@ var othersPrograms = words(`
 	editor sensible-editor sensible-pager sensible-browser x-terminal-emulator x-www-browser www-browser run-mailcap see edit compose
 	prove cpan cpanm erb gem bundler pydoc pdb phpdbg php-cgi phar csi fsi lli jdb lein clj clojure node-gyp perldoc ocamlrun
 	memusage sotruss catchsegv xtrace not cargo pg_virtualenv systemd-cat systemd-inhibit machinectl uclampset slogin rlogin rexec logsave lckdo run-one
-	with-lock-ex mispipe pee vipe vidir dpkg-architecture npm`)
+	with-lock-ex mispipe pee vipe vidir dpkg-architecture npm
+		gdbtui rust-gdb rust-gdbgui rust-lldb jrunscript jexec idle isympy flask dotenv easy_install mvndebug msgexec msgfilter luit ssh-argv0 llvm-jitlink
+		dpkg-buildpackage service systemd-socket-activate pyenv-exec pygrun invoke-rc.d gprofng gp-collect-app scalar vipw vigr login sulogin`)
 
 // othersLike are those whose name says for what they are.
-var othersLike = []string{"qemu-*", "ld-*.so", "ld.so*", "ld64.so*", "wine-*", "proxychains*", "s6-*", "lxc-*", "dbus-run-*", "*-static", "vim.*", "emacs*", "fakeroot-*"}
+var othersLike = []string{"qemu-*", "ld-*.so", "ld.so*", "ld64.so*", "wine-*", "proxychains*", "s6-*", "lxc-*", "dbus-run-*", "*-static", "vim.*", "emacs*", "fakeroot-*", "debconf-*"}
 
 // multicalls are programs that do what the name says under which they are called: a link to
 // one is no launcher.
@@ -62,7 +64,7 @@ var smuggled = map[string][]string{
 	"go": {
 		"-C", "-exec", "-toolexec", "-vettool", "-overlay", "-modfile", "-o", "-ldflags", "-gcflags", "-asmflags", "-gccgoflags",
 		"-compiler", "-pkgdir", "-coverprofile", "-cpuprofile", "-memprofile", "-blockprofile", "-mutexprofile", "-trace", "-outputdir",
-		"-fixtool", "-fuzzcachedir", "-test.*profile", "-test.outputdir", "-test.gocoverdir", "telemetry",
+		"-fixtool", "-fuzzcachedir", "-test.*profile", "-test.outputdir", "-test.gocoverdir", "-http", "telemetry",
 		"run", "generate", "tool", "install", "get", "env", "bug",
 	},
 	"gofmt":   {"-w", "-cpuprofile"},

@@ -72,10 +72,16 @@ const flagGap = "\x00flags"
 // between them: git -C x push is git push. Where the flags of the pattern stand, and how they
 // are spelled, is all the same: rm x -fr is rm -rf.
 func (f *Facts) argvTouched(pattern, argv []string, c Command) bool {
-	if len(argv) == 0 {
+	if len(argv) == 0 || len(pattern) == 0 {
 		return false
 	}
-	argv = asGit(argv)
+	patterns, argvs := spellings(pattern), spellings(argv)
+	return f.spellingTouched(patterns[0], argvs[0], c) || f.spellingTouched(patterns[len(patterns)-1], argvs[len(argvs)-1], c)
+}
+
+// spellingTouched is argvTouched for one way to say both.
+
+func (f *Facts) spellingTouched(pattern, argv []string, c Command) bool {
 	spelledOut := spelled[programName(argv[0])]
 	var words []string
 	for i, e := range pattern {
@@ -94,7 +100,7 @@ func (f *Facts) argvTouched(pattern, argv []string, c Command) bool {
 		if i == 0 && e != "*" {
 			return f.programTouched(e, argv[0], c)
 		}
-		return glob(e, argv[i])
+		return glob(strings.ToLower(e), strings.ToLower(argv[i]))
 	}
 	isFlag := func(i int) bool { return i > 0 && strings.HasPrefix(argv[i], "-") }
 	return sequence(append(words, "**"), len(argv), same, func(e string, i int) bool {
@@ -139,29 +145,34 @@ func absolute(path, dir string) string {
 	return filepath.Join(dir, path)
 }
 
-// asGit spells a command of git as it is called for: git-push, git send-pack and git subtree
-// push are git push.
-func asGit(argv []string) []string {
-	name := programName(argv[0])
-	if verb, ok := strings.CutPrefix(name, "git-"); ok {
-		argv, name = append([]string{"git", verb}, argv[1:]...), "git"
+// verbs are what a program's words are besides what they say; an empty one is a word that
+// another one follows: git send-pack and git subtree push are git push.
+var verbs = map[string]map[string]string{
+	"git":    {"send-pack": "push", "http-push": "push", "fetch-pack": "fetch", "http-fetch": "fetch", "subtree": ""},
+	"npm":    {"i": "install", "in": "install", "ins": "install", "inst": "install", "isntall": "install", "add": "install", "x": "exec", "run-script": "run", "rum": "run", "urn": "run", "un": "uninstall", "rm": "uninstall", "r": "uninstall", "remove": "uninstall", "unlink": "uninstall"},
+	"docker": {"image": "", "container": ""},
+	"podman": {"image": "", "container": ""},
+}
+
+// spellings returns a command as it stands, and last with the words by which its program
+// knows them too. git-push is git push.
+func spellings(argv []string) [][]string {
+	if verb, ok := strings.CutPrefix(programName(argv[0]), "git-"); ok {
+		argv = append([]string{"git", verb}, argv[1:]...)
 	}
-	if name != "git" {
-		return argv
+	known := verbs[programName(argv[0])]
+	if known == nil {
+		return [][]string{argv}
 	}
-	var out []string
-	for _, word := range argv {
-		switch word {
-		case "send-pack", "http-push":
-			word = "push"
-		case "fetch-pack", "http-fetch":
-			word = "fetch"
-		case "subtree":
-			continue
+	out := argv[:1:1]
+	for _, word := range argv[1:] {
+		if verb, ok := known[word]; !ok {
+			out = append(out, word)
+		} else if verb != "" {
+			out = append(out, verb)
 		}
-		out = append(out, word)
 	}
-	return out
+	return [][]string{argv, out}
 }
 
 // flagTouched reports whether one of args may be flag, or all of them together where it
@@ -169,7 +180,9 @@ func asGit(argv []string) []string {
 func flagTouched(flag string, args []string, spelledOut bool) bool {
 	name, _, _ := strings.Cut(flag, "=")
 	given := func(flag string) bool {
-		return slices.ContainsFunc(args, func(arg string) bool { return glob(flag, arg) || means(arg, flag, false) })
+		return slices.ContainsFunc(alike(flag), func(flag string) bool {
+			return slices.ContainsFunc(args, func(arg string) bool { return glob(flag, arg) || means(arg, flag, false) })
+		})
 	}
 	if given(flag) || given(name) {
 		return true
@@ -177,4 +190,21 @@ func flagTouched(flag string, args []string, spelledOut bool) bool {
 	letters := strings.TrimPrefix(flag, "-")
 	bundle := !spelledOut && !strings.ContainsFunc(letters, func(r rune) bool { return !unicode.IsLetter(r) })
 	return bundle && all([]rune(letters), func(r rune) bool { return given("-" + string(r)) })
+}
+
+// lettersOf are the letters that long flags have in most programs.
+var lettersOf = map[string]string{"--force": "f", "--recursive": "rR", "--delete": "dD", "--global": "g", "--no-verify": "n", "--all": "a"}
+
+// alike returns the flag and what else it is called: -r is -R and --recursive.
+func alike(flag string) []string {
+	flags := []string{flag}
+	for long, letters := range lettersOf {
+		if flag == long || len(flag) == 2 && flag[0] == '-' && strings.Contains(letters, flag[1:]) {
+			flags = append(flags, long)
+			for _, letter := range letters {
+				flags = append(flags, "-"+string(letter))
+			}
+		}
+	}
+	return flags
 }

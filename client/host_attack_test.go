@@ -32,6 +32,7 @@ func asking(p permission.Policy) permission.Policy {
 // fileAttack is an agent that has a file read or written while it changes what is there.
 type fileAttack struct {
 	files     map[string]string // that are there before
+	link      string            // what link leads to; empty for none
 	request   string            // fs/read_text_file or fs/write_text_file
 	path      string
 	content   string
@@ -48,6 +49,9 @@ func (a fileAttack) run(t *testing.T) {
 	for name, text := range a.files {
 		require(t, os.MkdirAll(filepath.Dir(h.at(name)), 0o777))
 		h.write(name, text)
+	}
+	if a.link != "" {
+		require(t, os.Symlink(a.link, h.at("link")))
 	}
 	h.answers(a.want)
 	for name, want := range a.after {
@@ -114,9 +118,9 @@ func TestFileAttacks(t *testing.T) {
 			want:      changed, after: map[string]string{".env": ""},
 		}.run},
 		{"link turned elsewhere while a write is decided on", fileAttack{
-			files: map[string]string{"one/a": "1", "two/a": "2"}, request: write, path: "one/../one/a", content: "evil",
-			meanwhile: func(h *hosted) { h.swap("one", "two") },
-			want:      changed, after: map[string]string{"two/a": "2"},
+			files: map[string]string{"one/a": "1", "two/a": "2"}, link: "one", request: write, path: "link/a", content: "evil",
+			meanwhile: func(h *hosted) { h.swap("link", "two") },
+			want:      changed, after: map[string]string{"one/a": "1", "two/a": "2"},
 		}.run},
 		{"text changed while a write is decided on", fileAttack{
 			files: map[string]string{"a": "old"}, request: write, path: "a", content: "evil",
@@ -153,21 +157,21 @@ func TestFileAttacks(t *testing.T) {
 			meanwhile: func(h *hosted) { h.swap("a", ".env") },
 			want:      changed,
 		}.run},
-		{"nothing changes while a write is decided on", fileAttack{
-			files: map[string]string{"notes/a": "old"}, request: write, path: "notes/a", content: "new",
-			meanwhile: func(h *hosted) { h.write("notes/b", "of no interest") },
-			want:      "[|]", after: map[string]string{"notes/a": "new"},
-		}.run},
-		{"a missing directory made while a write is decided on", fileAttack{
-			request: write, path: "notes/sub/a", content: "new",
-			meanwhile: func(h *hosted) { require(t, os.MkdirAll(h.at("notes"), 0o777)) },
-			want:      "[|]", after: map[string]string{"notes/sub/a": "new"},
-		}.run},
 		{"write after the cancel", func(t *testing.T) { afterCancel(t, "fs/write_text_file", `"path":"$cwd/made","content":"x"`) }},
 		{"read after the cancel", func(t *testing.T) { afterCancel(t, "fs/read_text_file", `"path":"$cwd/file"`) }},
 	} {
 		t.Run(a.name, a.run)
 	}
+	t.Run("what changes nothing is in nobody's way", fileAttack{
+		files: map[string]string{"notes/a": "old"}, request: write, path: "notes/a", content: "new",
+		meanwhile: func(h *hosted) { h.write("notes/b", "of no interest") },
+		want:      "[|]", after: map[string]string{"notes/a": "new"},
+	}.run)
+	t.Run("nor is a directory that somebody else has made", fileAttack{
+		request: write, path: "notes/sub/a", content: "new",
+		meanwhile: func(h *hosted) { require(t, os.MkdirAll(h.at("notes"), 0o777)) },
+		want:      "[|]", after: map[string]string{"notes/sub/a": "new"},
+	}.run)
 }
 
 // afterCancel cancels the turn when an act has been allowed and not yet been done.
@@ -274,9 +278,6 @@ func TestTerminalAttacks(t *testing.T) {
 		{"directory gone while it is decided on", func(t *testing.T) {
 			reads(t, func(h *hosted) { require(t, os.RemoveAll(h.at("sub"))) }, "[it changed meanwhile]")
 		}},
-		{"nothing changes while it is decided on", func(t *testing.T) {
-			reads(t, func(*hosted) {}, "[][0||][inside|false|]")
-		}},
 		{"program swapped while it is decided on", func(t *testing.T) {
 			var h *hosted
 			h = host(t, client.Options{Terminals: true, Permission: meanwhile(func(permission.Request) {
@@ -345,4 +346,7 @@ func TestTerminalAttacks(t *testing.T) {
 	} {
 		t.Run(a.name, a.run)
 	}
+	t.Run("what changes nothing is in nobody's way", func(t *testing.T) {
+		reads(t, func(*hosted) {}, "[][0||][inside|false|]")
+	})
 }

@@ -166,15 +166,10 @@ func (a *Agent) decideCommand(ctx context.Context, s *Session, id string, act ac
 	if err != nil {
 		return err
 	}
-	real, err := proc.CheckDir(act.path)
-	if err != nil || real != act.path {
+	if after, err := os.Stat(act.path); err != nil || !os.SameFile(before, after) {
 		return changed
 	}
-	if after, err := os.Stat(real); err != nil || !os.SameFile(before, after) {
-		return changed
-	}
-	now := a.hostRequest(s, id, act).Facts()
-	if !reflect.DeepEqual(facts.Commands, now.Commands) || !reflect.DeepEqual(facts.Paths, now.Paths) || !slices.Equal(facts.Risks, now.Risks) {
+	if !reflect.DeepEqual(facts.Commands, a.hostRequest(s, id, act).Facts().Commands) {
 		return changed
 	}
 	return nil

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -24,51 +23,23 @@ const (
 // "package: TestName" or "package: TestName/subtest".
 type threat struct{ what, stops, proof string }
 
-// tests reads the names of the tests of a package, and the text of its sources.
-func tests(t *testing.T, dir string) string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("there are no tests in %s (%v)", dir, err)
-	}
-	var all strings.Builder
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all.Write(text)
-	}
-	return all.String()
-}
-
-// exists reports whether the tests of a package have that name: the function, and each
-// subtest as a string of its own.
-func exists(source, name string) bool {
-	test, sub, _ := strings.Cut(name, "/")
-	if !strings.Contains(source, "func "+test+"(") {
-		return false
-	}
-	return sub == "" || strings.Contains(source, strconv.Quote(sub)) || strings.Contains(source, "`"+sub+"`")
-}
-
 func TestThreats(t *testing.T) {
-	sources := map[string]string{}
-	source := func(dir string) string {
-		if sources[dir] == "" {
+	sources := map[string]source{}
+	exists := func(dir, name string) bool {
+		if sources[dir] == nil {
 			sources[dir] = tests(t, dir)
 		}
-		return sources[dir]
+		return sources[dir].exists(name)
 	}
 	for _, row := range threats {
 		for _, proof := range strings.Split(row.proof, "; ") {
 			dir, name, ok := strings.Cut(proof, ": ")
-			if !ok || !exists(source(dir), name) {
+			if !ok || !exists(dir, name) {
 				t.Errorf("%q: there is no test %q", row.what, proof)
 			}
 		}
 	}
-	attacks := attackList(t, source)
+	attacks := attackList(t, exists)
 	if len(attacks) < 40 {
 		t.Errorf("there are %d attacks with a test of their own", len(attacks))
 	}
@@ -90,29 +61,34 @@ func TestThreats(t *testing.T) {
 // attack is one of a table of attacks: each is a subtest.
 type attack struct{ door, name, proof string }
 
-// The tables of attacks in the tests: a string at the beginning of each entry.
-var tables = []struct{ door, dir, file, test, entry string }{
-	{"workspace", "client", "workspace_attack_test.go", "TestWorkspaceAttacks", `(?m)^\t\t\{"([^"]+)", func\(s \*site\)`},
-	{"workspace, a race", "client", "workspace_race_linux_test.go", "TestWorkspaceRace", `(?m)^\t\t\{"([^"]+)", "[^"]+", func\(s \*site\)`},
-	{"terminal", "client", "host_terminal_test.go", "TestTerminalPolicy", `(?m)^\t\t\{"([^"]+)", (?:nil|rules), `},
-	{"policy", "permission", "attack_test.go", "TestAttacks", `(?m)^\t\{name: "([^"]+)"`},
+// The tables of attacks in the tests: where each is declared, and what an entry of it
+// begins with.
+var tables = []struct{ door, dir, file, test, in, entry string }{
+	{"workspace", "client", "workspace_attack_test.go", "TestWorkspaceAttacks", "func TestWorkspaceAttacks", `(?m)^\t\t\{"([^"]+)", func\(s \*site\)`},
+	{"workspace, a race", "client", "workspace_race_linux_test.go", "TestWorkspaceRace", "func TestWorkspaceRace", `(?m)^\t\t\{"([^"]+)", "[^"]+", func\(s \*site\)`},
+	{"files", "client", "host_attack_test.go", "TestFileAttacks", "func TestFileAttacks", `(?m)^\t\t\{"([^"]+)", (?:fileAttack\{|func\(t )`},
+	{"terminal", "client", "host_attack_test.go", "TestTerminalAttacks", "func TestTerminalAttacks", `(?m)^\t\t\{"([^"]+)", func\(t `},
+	{"terminal, its policy", "client", "host_terminal_test.go", "TestTerminalPolicy", "func TestTerminalPolicy", `(?m)^\t\t\{"([^"]+)", (?:nil|rules), `},
+	{"policy", "permission", "attack_test.go", "TestAttacks", "var attacks", `(?m)^\t\{name: "([^"]+)"`},
 }
 
-func attackList(t *testing.T, source func(string) string) (all []attack) {
+func attackList(t *testing.T, exists func(dir, name string) bool) (all []attack) {
 	t.Helper()
 	for _, table := range tables {
 		text, err := os.ReadFile(filepath.Join(root, table.dir, table.file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !exists(source(table.dir), table.test) {
-			t.Errorf("there is no %s in %s", table.test, table.dir)
-		}
-		found := regexp.MustCompile(table.entry).FindAllStringSubmatch(string(text), -1)
+		_, after, _ := strings.Cut(string(text), "\n"+table.in)
+		decl, _, _ := strings.Cut(after, "\n}\n")
+		found := regexp.MustCompile(table.entry).FindAllStringSubmatch(decl, -1)
 		if len(found) == 0 {
 			t.Errorf("%s has no attacks", table.test)
 		}
 		for _, m := range found {
+			if !exists(table.dir, table.test+"/"+m[1]) {
+				t.Errorf("%s has no subtest %q", table.test, m[1])
+			}
 			all = append(all, attack{table.door, m[1], table.dir + ": " + table.test})
 		}
 	}

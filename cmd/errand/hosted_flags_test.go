@@ -117,6 +117,9 @@ func TestBadFlags(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(p.Dir, "dir"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Chmod(writeFile(t, "exit 0\n", p.Dir, "script"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		name string
 		args []string
@@ -138,6 +141,7 @@ func TestBadFlags(t *testing.T) {
 		{"empty command", []string{"--permission-command", " "}, "--permission-command: there is no program in it"},
 		{"open quote", []string{"--permission-command", "sh -c 'exit"}, "--permission-command: a quote is not closed"},
 		{"missing command", []string{"--permission-command", "no-such-program-here x"}, `--permission-command: command "no-such-program-here"`},
+		{"a command that no system runs", []string{"--permission-command", "./script"}, "script is a text that does not begin with #!"},
 		{"unknown access", []string{"--fs", "all"}, `--fs "all": there is none, read and write`},
 		{"empty access", []string{"--fs", ""}, `--fs "": there is none, read and write`},
 		{"label without a value", []string{"--label", "a=1", "--label", "tenant"}, `--label, number 2: there is no "=" in it; want KEY=VALUE`},
@@ -440,5 +444,12 @@ on session/prompt
 `)...)...)
 	if res := got.result(t); res.Output == "inside and outside" || !exists(p.Dir, "inside") || exists(outside) || res.Stop == stopreason.Completed {
 		t.Errorf("output %q, stop %s, inside: %v, outside: %v\n%s", res.Output, res.Stop, exists(p.Dir, "inside"), exists(outside), got.stderr)
+	}
+}
+
+func TestBadBool(t *testing.T) {
+	got := newProgram(t).run("run", "--terminal=maybe", "hi", "--agent", "demo")
+	if has(t, "stderr", got.stderr, "errand: --terminal=maybe: there is true and false\n"); got.status != statusUsage {
+		t.Errorf("status %d", got.status)
 	}
 }

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -64,6 +66,9 @@ func newPermissionCommand(text string) (*permissionCommand, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := runnable(path); err != nil {
+		return nil, err
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -75,6 +80,25 @@ func newPermissionCommand(text string) (*permissionCommand, error) {
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	return c, nil
+}
+
+// runnable says that a script has no line that names its interpreter: a shell runs it all
+// the same, and nobody else does.
+func runnable(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil // it may be run and not read
+	}
+	defer f.Close()
+	head := make([]byte, 512)
+	n, _ := io.ReadFull(f, head)
+	if head = head[:n]; n > 0 && !bytes.HasPrefix(head, []byte("#!")) && !bytes.ContainsRune(head, 0) {
+		return fmt.Errorf("%s is a text that does not begin with #! and an interpreter", path)
+	}
+	return nil
 }
 
 // redacts sets what is taken out of all that the program says.

@@ -213,13 +213,15 @@ func TestWorktreeEnds(t *testing.T) {
 		script string
 		stop   stopreason.Outcome
 		kind   client.ErrorKind
+		want   string
 	}{
-		"crashed":   {"raise KILL", stopreason.Error, client.KindExit},
-		"failed":    {"fail 1 no", stopreason.Error, client.KindAgent},
-		"refused":   {"stop refusal", stopreason.Refusal, ""},
-		"cancelled": {"write there; wait forever", stopreason.Aborted, ""},
-		// A process that is left behind is gone before the patch is made.
-		"left to others": {"spawn session; write late; wait forever; end; wait file late", stopreason.Completed, ""},
+		"crashed":   {"raise KILL", stopreason.Error, client.KindExit, "modified a"},
+		"failed":    {"fail 1 no", stopreason.Error, client.KindAgent, "modified a"},
+		"refused":   {"stop refusal", stopreason.Refusal, "", "modified a"},
+		"cancelled": {"write there; wait forever", stopreason.Aborted, "", "modified a, added there"},
+		// The patch is made when all processes have ended.
+		"with others left behind": {"spawn session; write late; wait forever; end; wait file late", stopreason.Completed, "", "modified a, added late"},
+		"with last words":         {"stop end_turn\non eof; write last; exit 0", stopreason.Completed, "", "modified a, added last"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := trees(t, scripted(t, "on session/prompt; write a half; "+tt.script, &subagent.ACPOptions{Graces: shortGraces}), subagent.WorktreeOptions{})
@@ -243,7 +245,7 @@ func TestWorktreeEnds(t *testing.T) {
 			res := closed(t, run)
 			ended(t, res, tt.stop, tt.kind)
 			check.Has(t, patch(t, res), "+half")
-			check.Has(t, changed(res), "modified a")
+			check.Equal(t, "changes", changed(res), tt.want)
 			s.Untouched(before)
 			s.empty()
 		})

@@ -203,7 +203,8 @@ func TestDiffLacks(t *testing.T) {
 				r.Fatal(err)
 			}
 		}, "", ""},
-		"a file without a right": {func(_ *scene, r *gittest.Repo) { r.Write("text", "t\n").Write("new", "n\n").Mode("text", 0) }, `cannot be read or is no file: "text"`, "added new"},
+		"a directory without a right": {func(_ *scene, r *gittest.Repo) { r.Write("text", "t\n").Mode("dir", 0) }, "could not look at", "modified text"},
+		"a file without a right":      {func(_ *scene, r *gittest.Repo) { r.Write("text", "t\n").Write("new", "n\n").Mode("text", 0) }, `cannot be read or is no file: "text"`, "added new"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -296,18 +297,25 @@ func TestNothingIsRun(t *testing.T) {
 	}
 }
 
-// A patch has a limit, and so has what is read of it.
+// A patch has a limit, also one that is made in two ways.
 func TestMaxPatch(t *testing.T) {
 	s := base(t)
-	for size, fits := range map[int]bool{100: true, 2000: false} {
-		tr := s.tree(worktree.Options{MaxPatch: 1000})
-		tr.Write("new", strings.Repeat("x", size)).Write("latin", "\xe9\xe9\n")
-		d, err := tr.Diff(t.Context())
-		if errors.Is(err, worktree.ErrTooLarge) == fits || fits && err != nil {
-			t.Errorf("%d bytes: error %v", size, err)
+	for _, latin := range []bool{false, true} {
+		for size, fits := range map[int]bool{100: true, 2000: false} {
+			tr := s.tree(worktree.Options{MaxPatch: 1000})
+			tr.Write("new", strings.Repeat("x", size))
+			want := "added new"
+			if latin {
+				tr.Write("latin", "\xe9\xe9\n")
+				want = "modified latin\nadded new"
+			}
+			d, err := tr.Diff(t.Context())
+			if errors.Is(err, worktree.ErrTooLarge) == fits || fits && err != nil {
+				t.Errorf("%d bytes: error %v", size, err)
+			}
+			check.Equal(t, "changes", listed(d), want)
+			check.Equal(t, "there is a patch", d.Patch != "", fits)
 		}
-		check.Equal(t, "changes", listed(d), "modified latin\nadded new")
-		check.Equal(t, "there is a patch", d.Patch != "", fits)
 	}
 }
 
@@ -335,15 +343,16 @@ func TestUncommitted(t *testing.T) {
 		work func(r *gittest.Repo)
 		want string // what is seen if it is to be
 	}{
-		"modified":        {func(r *gittest.Repo) { r.Write("text", "t\n") }, " M text"},
-		"staged":          {func(r *gittest.Repo) { r.Write("text", "t\n").Git("add", "text") }, " M text"},
-		"staged and new":  {func(r *gittest.Repo) { r.Write("new", "t\n").Git("add", "new") }, "?? new"},
-		"forced":          {func(r *gittest.Repo) { r.Write("x.o", "t\n").Git("add", "-f", "x.o") }, ""},
-		"meant":           {func(r *gittest.Repo) { r.Write("new", "t\n").Git("add", "-N", "new") }, "?? new"},
-		"new":             {func(r *gittest.Repo) { r.Write("new", "t\n") }, "?? new"},
-		"gone":            {func(r *gittest.Repo) { r.Remove("text") }, " D text"},
-		"removed":         {func(r *gittest.Repo) { r.Git("rm", "-q", "text") }, " D text"},
-		"of another mode": {func(r *gittest.Repo) { r.Mode("text", 0o755) }, " M text"},
+		"modified":         {func(r *gittest.Repo) { r.Write("text", "t\n") }, " M text"},
+		"of the same size": {func(r *gittest.Repo) { r.Write("text", strings.Repeat("LINE\n", 50)) }, " M text"},
+		"staged":           {func(r *gittest.Repo) { r.Write("text", "t\n").Git("add", "text") }, " M text"},
+		"staged and new":   {func(r *gittest.Repo) { r.Write("new", "t\n").Git("add", "new") }, "?? new"},
+		"forced":           {func(r *gittest.Repo) { r.Write("x.o", "t\n").Git("add", "-f", "x.o") }, ""},
+		"meant":            {func(r *gittest.Repo) { r.Write("new", "t\n").Git("add", "-N", "new") }, "?? new"},
+		"new":              {func(r *gittest.Repo) { r.Write("new", "t\n") }, "?? new"},
+		"gone":             {func(r *gittest.Repo) { r.Remove("text") }, " D text"},
+		"removed":          {func(r *gittest.Repo) { r.Git("rm", "-q", "text") }, " D text"},
+		"of another mode":  {func(r *gittest.Repo) { r.Mode("text", 0o755) }, " M text"},
 		"only staged": {func(r *gittest.Repo) {
 			old := r.Read("text")
 			r.Write("text", "t\n").Git("add", "text")

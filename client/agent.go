@@ -85,6 +85,17 @@ func (a *Agent) ExposedEnv() []string { return slices.Clone(a.exposed) }
 // Exited is closed when the process has ended, by itself or otherwise.
 func (a *Agent) Exited() <-chan struct{} { return a.proc.Exited() }
 
+// Running reports whether the process runs and the connection to it stands. On Linux it
+// knows before Exited does of a process that is on its way out.
+func (a *Agent) Running() bool {
+	select {
+	case <-a.conn.Done():
+		return false
+	default:
+		return a.proc.Running()
+	}
+}
+
 // Noise is what the process wrote to stdout so far that was no frame, with secrets
 // replaced.
 func (a *Agent) Noise() Noise { return a.conn.Stats().Noise }

@@ -63,7 +63,7 @@ func (a *auditRun) begin(res *Result) {
 	start := a.start
 	start.Start = startOf(res)
 	a.begun, a.session = true, res.SessionID
-	a.write(AuditRecord{Type: AuditTypeStart, Time: res.StartedAt, Start: &start})
+	a.write(AuditRecord{Type: AuditTypeStart, Time: a.run.born, Start: &start})
 	for _, rec := range a.early {
 		if p := rec.Permission; p != nil && !a.run.knowsSecrets() {
 			hideIDs(p)
@@ -71,6 +71,16 @@ func (a *auditRun) begin(res *Result) {
 		a.write(rec)
 	}
 	a.early = nil
+}
+
+// spoken reports whether there is anything to tell.
+func (a *auditRun) spoken() bool {
+	if a == nil {
+		return false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.begun || len(a.early) > 0
 }
 
 // hideIDs takes out what the client has left as the agent said it, where we cannot tell a

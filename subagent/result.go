@@ -95,6 +95,8 @@ type Result struct {
 	// being this run. It is null otherwise, as is ContinuedFrom in a run of its own.
 	Attempts      []Attempt `json:"attempts"`
 	ContinuedFrom *string   `json:"continuedFrom"`
+	// Prewarmed is set where the agent was ready before it was asked: a spare of a Pool.
+	Prewarmed bool `json:"prewarmed"`
 
 	Timing Timing `json:"timing"`
 }

@@ -26,7 +26,8 @@ type run struct {
 	id       string
 	provider string
 	req      Request
-	started  time.Time
+	born     time.Time // when its agent was started
+	started  time.Time // when it was asked for
 	collect  *collector
 	updates  *updateQueue
 	audit    *auditRun // nil without one
@@ -106,7 +107,7 @@ func newRun(ctx context.Context, provider string, req Request) *run {
 // is kept for whoever made that.
 func newWaiting(provider string) *run {
 	return &run{
-		id: newRunID(), provider: provider, waiting: true,
+		id: newRunID(), provider: provider, waiting: true, born: time.Now(),
 		collect: newCollector(), updates: newUpdateQueue(),
 		done: make(chan struct{}), ended: make(chan struct{}), sent: make(chan struct{}), grace: listenerGrace,
 	}

@@ -23,7 +23,7 @@ import (
 var resultFields = map[string]string{
 	"": "schemaVersion runId provider sessionId dir startedAt labels meta protocolVersion client agent model mode stop " +
 		"stopReason output messages truncated empty structured toolCalls permissions plan usage files commands patch changes worktree error " +
-		"exit stderrTail stderrTruncated noise counts withheldEnv warnings attempts continuedFrom timing",
+		"exit stderrTail stderrTruncated noise counts withheldEnv warnings attempts continuedFrom prewarmed timing",
 	"client": "name version", "agent": "name version command path", "messages": "id text",
 	"toolCalls":   "id title kind status permitted",
 	"permissions": "toolCallId kind title options decision optionId rule ms",

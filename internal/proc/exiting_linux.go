@@ -6,6 +6,13 @@ import (
 	"strconv"
 )
 
+// Running reports whether the child has not begun to exit, as far as can be told now. It
+// knows before Exited does.
+func (p *Process) Running() bool {
+	s, ok := statusOf(p.PID)
+	return !isClosed(p.exited) && ok && !s.leaving()
+}
+
 // Exiting reports whether the child is on its way out: the system closes the files of
 // a process some time before it reports its exit, on a busy machine a long time. With
 // it an end of stdout is known for what it is. A child that has exited is not Exiting.

@@ -221,14 +221,21 @@ func TestFallbackOnlyBeforeThePrompt(t *testing.T) {
 		"refusal":       scripted(t, `on session/prompt; stop refusal`, nil),
 		"cut short":     scripted(t, `on session/prompt; stop max_tokens`, nil),
 		"a function":    inProcess(t, "function"),
-		"stops reading": scripted(t, `on session/new; stdin stop; reply {"sessionId": "s"}; wait 100ms; exit 1`, nil),
+		"stops reading": scripted(t, `on session/new; stdin stop; reply {"sessionId": "s"}; wait forever`, &subagent.ACPOptions{Graces: shortGraces}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			counted := &failing{Provider: p}
 			req := request(t)
 			req.Prompt = subagent.Text("fail " + strings.Repeat("x", 200<<10)) // more than a pipe takes
-			res, err := subagent.Delegate(bounded(t), fallback(t, &subagent.FallbackOptions{Retries: 3}, counted, inProcess(t, "never")), req)
+			ctx, cancel := context.WithCancel(bounded(t))
+			defer cancel()
+			req.Events = func(e subagent.Event) {
+				if e.Type == subagent.EventStart && name == "stops reading" {
+					cancel() // it would go on for ever
+				}
+			}
+			res, err := subagent.Delegate(ctx, fallback(t, &subagent.FallbackOptions{Retries: 3}, counted, inProcess(t, "never")), req)
 			if err != nil {
 				t.Fatal(err)
 			}

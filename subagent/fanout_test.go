@@ -59,7 +59,8 @@ func summaries(results []*subagent.Result) []string {
 }
 
 // meter is a function provider that counts its turns. The first word of the prompt says
-// what to do: answer, fail, panic, leave (ends its goroutine), or hang.
+// what to do: answer, fail, panic, leave (ends its goroutine), hang, or linger (hang, and
+// take a while to end).
 type meter struct {
 	subagent.Provider
 	running, most, ended atomic.Int64
@@ -85,9 +86,11 @@ func newMeter(t testing.TB, name string) *meter {
 			panic("it was to panic")
 		case "leave":
 			runtime.Goexit()
+		case "linger":
+			<-ctx.Done()
+			time.Sleep(time.Second) // in a synctest bubble
 		case "hang":
 			<-ctx.Done()
-			return acp.StopReasonCancelled, nil
 		}
 		return acp.StopReasonEndTurn, nil
 	})
@@ -332,8 +335,6 @@ func TestFanOutCancelled(t *testing.T) {
 
 // However the loop is left, FanOut has ended everything by then.
 func TestFanOutLeft(t *testing.T) {
-	m := newMeter(t, "m")
-	list := tasks(t, m, append([]string{"answer"}, prompts("hang", 20)...)...)
 	for name, tt := range map[string]struct {
 		leave func()
 		panic any
@@ -343,21 +344,28 @@ func TestFanOutLeft(t *testing.T) {
 		"by the end of its goroutine": {runtime.Goexit, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var panicked any
-			done := make(chan struct{})
-			go func() { // ends with the loop
-				defer close(done)
-				defer func() { panicked = recover() }()
-				defer func() { check.Equal(t, "still running", m.running.Load(), 0) }()
-				for range subagent.FanOut(bounded(t), list, &subagent.FanOutOptions{Limit: 5}) {
-					if tt.leave == nil {
-						break
+			synctest.Test(t, func(t *testing.T) {
+				m := newMeter(t, "m")
+				list := tasks(t, m, append([]string{"answer"}, prompts("linger", 20)...)...)
+				var panicked any
+				done := make(chan struct{})
+				go func() { // ends with the loop
+					defer close(done)
+					defer func() { panicked = recover() }()
+					defer func() { check.Equal(t, "still running", m.running.Load(), 0) }()
+					for range subagent.FanOut(t.Context(), list, &subagent.FanOutOptions{Limit: 5}) {
+						synctest.Wait()
+						check.Equal(t, "running", m.running.Load(), 5)
+						if tt.leave == nil {
+							break
+						}
+						tt.leave()
 					}
-					tt.leave()
-				}
-			}()
-			<-done
-			check.Equal(t, "the panic", panicked, tt.panic)
+				}()
+				<-done
+				check.Equal(t, "the panic", panicked, tt.panic)
+				check.Equal(t, "began", len(m.began), 6)
+			})
 		})
 	}
 }

@@ -1,5 +1,7 @@
 // Package examples has small programs to copy from, each in a directory of its own and
-// run by a test: delegate, one task from start to result; orchestrate, several agents
-// by name, followed as they work; blackbox, a test suite that drives an agent it knows
-// nothing of. The tests here hold the README to them.
+// run by a test: delegate, one task from start to result; fanout, the same question to
+// several agents and their answers side by side; first, a race of several; orchestrate,
+// agents by name, followed as they work; parent, an agent that itself delegates; blackbox, a
+// test suite that drives an agent it knows nothing of; recipes, what docs/fan-out.md shows.
+// The tests here hold README and docs/fan-out.md to them.
 package examples

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -38,22 +39,22 @@ func readFile(t *testing.T, name string) string {
 	return string(text)
 }
 
-// blocks returns the README's code blocks of a language.
-func blocks(t *testing.T, language string) []string {
+// blocks returns the code blocks of a language in a document.
+func blocks(t *testing.T, document, language string) []string {
 	t.Helper()
 	var found []string
-	for _, m := range regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$").FindAllStringSubmatch(readme(t), -1) {
+	for _, m := range regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$").FindAllStringSubmatch(readFile(t, document), -1) {
 		if m[1] == language {
 			found = append(found, m[2])
 		}
 	}
 	if len(found) == 0 {
-		t.Fatalf("the README has no %s blocks", language)
+		t.Fatalf("%s has no %s blocks", document, language)
 	}
 	return found
 }
 
-// Go code in the README is that of an example, which is compiled and run by tests.
+// Go code in the documents is that of an example, which is compiled and run by tests.
 func TestGoIsOfExamples(t *testing.T) {
 	var sources []string
 	err := filepath.WalkDir(".", func(file string, _ fs.DirEntry, err error) error {
@@ -65,12 +66,14 @@ func TestGoIsOfExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, block := range blocks(t, "go") {
-		if !slices.ContainsFunc(sources, func(src string) bool { return strings.Contains(src, block) }) {
-			t.Errorf("this is not in examples as it stands in the README:\n%s", block)
+	for _, document := range []string{"README.md", "docs/fan-out.md"} {
+		for _, block := range blocks(t, document, "go") {
+			if !slices.ContainsFunc(sources, func(src string) bool { return strings.Contains(src, block) }) {
+				t.Errorf("this is not in examples as it stands in %s:\n%s", document, block)
+			}
 		}
 	}
-	if main := readFile(t, "examples/delegate/main.go"); !slices.Contains(blocks(t, "go"), main) {
+	if main := readFile(t, "examples/delegate/main.go"); !slices.Contains(blocks(t, "README.md", "go"), main) {
 		t.Error("examples/delegate is not in the README as a whole")
 	}
 }
@@ -78,7 +81,7 @@ func TestGoIsOfExamples(t *testing.T) {
 // jsonWith returns the README's JSON that has this in it.
 func jsonWith(t *testing.T, text string) string {
 	t.Helper()
-	for _, block := range blocks(t, "json") {
+	for _, block := range blocks(t, "README.md", "json") {
 		if strings.Contains(block, text) {
 			return block
 		}
@@ -127,9 +130,21 @@ func TestCommandLine(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	// What docs/fan-out.md has is run in an order, by an errand that is installed.
+	t.Run("docs/fan-out.md", func(t *testing.T) {
+		t.Setenv("PATH", filepath.Join(dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+		where := t.TempDir()
+		if err := os.WriteFile(filepath.Join(where, "tasks.jsonl"), []byte(blocks(t, "docs/fan-out.md", "jsonl")[0]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range blocks(t, "docs/fan-out.md", "sh") {
+			run(t, where, "sh", "-e", "-c", block)
+		}
+	})
+
 	// A block of sh runs as it stands; those of other languages need a real agent.
 	t.Run("blocks of sh", func(t *testing.T) {
-		for _, block := range blocks(t, "sh") {
+		for _, block := range blocks(t, "README.md", "sh") {
 			for line := range strings.Lines(block) {
 				command, _, _ := strings.Cut(strings.TrimSpace(line), " #")
 				switch fields := strings.Fields(command); {
@@ -216,9 +231,11 @@ func TestErrorKinds(t *testing.T) {
 }
 
 func TestLinks(t *testing.T) {
-	for _, m := range regexp.MustCompile(`\]\(([^):#]+)\)`).FindAllStringSubmatch(readme(t), -1) {
-		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil {
-			t.Errorf("a link of the README leads nowhere: %v", err)
+	for _, document := range []string{"README.md", "docs/fan-out.md"} {
+		for _, m := range regexp.MustCompile(`\]\(([^):#]+)\)`).FindAllStringSubmatch(readFile(t, document), -1) {
+			if _, err := os.Stat(filepath.Join(root, path.Dir(document), filepath.FromSlash(m[1]))); err != nil {
+				t.Errorf("a link of %s leads nowhere: %v", document, err)
+			}
 		}
 	}
 }

@@ -70,6 +70,10 @@ var tables = []struct{ door, dir, file, test, in, entry string }{
 	{"terminal", "client", "host_attack_test.go", "TestTerminalAttacks", "func TestTerminalAttacks", `(?m)^\t\t\{"([^"]+)", func\(t `},
 	{"terminal, its policy", "client", "host_terminal_test.go", "TestTerminalPolicy", "func TestTerminalPolicy", `(?m)^\t\t\{"([^"]+)", (?:nil|rules), `},
 	{"policy", "permission", "attack_test.go", "TestAttacks", "var attacks", `(?m)^\t\{name: "([^"]+)"`},
+	{"policy, commands", "permission", "attack_command_test.go", "TestCommandAttacks", "var commandAttacks", `(?m)^\t\{name: "([^"]+)"`},
+	{"policy, hosts", "permission", "attack_host_test.go", "TestCommandAttacks", "var hostAttacks", `(?m)^\t\{name: "([^"]+)"`},
+	{"options", "permission", "attack_test.go", "TestAttacks/options", "func testAttackOptions", `(?m)^\t\t\{"([^"]+)", (?:once|deny|lasting|` + "`" + `)`},
+	{"options and answers", "permission", "attack_answer_test.go", "TestAnswerAttacks", "func TestAnswerAttacks", `(?m)^\t\t\{"([^"]+)", func\(t `},
 }
 
 func attackList(t *testing.T, exists func(dir, name string) bool) (all []attack) {

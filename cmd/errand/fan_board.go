@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -40,7 +41,7 @@ func newBoard(x *fan) *board {
 	b := &board{out: x.out, quiet: x.flags.quiet || x.flags.events, size: x.con.errSize}
 	for _, t := range x.tasks {
 		b.rows = append(b.rows, &row{
-			number: t.index + 1, name: visible.Line(t.redact(t.name)), state: rowQueued,
+			number: t.index + 1, name: visible.Line(t.name), state: rowQueued,
 			head: clip(visible.Line(t.redact(promptHead(t.prompt))), 200), scribe: scribe{redact: t.redact}, warned: map[string]bool{},
 		})
 	}
@@ -196,6 +197,14 @@ func (b *board) event(i int, e subagent.Event) {
 	}
 }
 
+// did takes a line that tells what we do for a run, or why not.
+func (b *board) did(i int, text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rows[i].tool = text
+	b.told(b.rows[i], text)
+}
+
 // told shows a line about what a table shows by itself.
 func (b *board) told(r *row, text string) {
 	if b.table == nil && !b.quiet {
@@ -311,6 +320,9 @@ func contextUsed(update json.RawMessage) string {
 	var u struct {
 		Kind string   `json:"sessionUpdate"`
 		Used *float64 `json:"used"`
+	}
+	if !bytes.Contains(update, []byte("usage_update")) { // which most are not
+		return ""
 	}
 	if json.Unmarshal(update, &u) != nil || u.Kind != "usage_update" || u.Used == nil {
 		return ""

@@ -35,7 +35,7 @@ func (x *fan) openJournal() error {
 		if err != nil {
 			return err
 		}
-		tasks = append(tasks, journal.Task{Name: t.redact(t.name), Digest: digest})
+		tasks = append(tasks, journal.Task{Name: t.name, Digest: digest})
 	}
 	open := journal.Create
 	if x.flags.resume {

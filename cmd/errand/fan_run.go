@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/visible"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/subagent"
 )
@@ -164,10 +166,17 @@ func (x *fan) subagentTask(t *fanTask) (subagent.Task, error) {
 		asker.on(newScreen(x.out, x.con, t.name, false, true, t.redact))
 		t.asker = &asker
 	}
+	if t.reasons != nil {
+		t.reasons = &reasons{tell: func(text string) { x.board.did(t.index, clip(visible.Line(t.redact(text)), 400)) }}
+	}
 	policy := t.policy(func(p permission.Policy) permission.Policy {
 		return attended{p, x.board, t.index, t.asker != nil}
 	})
-	t.opts.Audit = x.settings.opts.Audit
+	t.audit, t.opts.Audit = x.settings.audit, x.settings.opts.Audit
+	x.flags.watch(t.settings, t.dir)
+	if t.doings != nil {
+		t.doings.tell = func(text string) { x.board.did(t.index, text) }
+	}
 	if err := t.provide(sparing(policy, x.flags.policy, x.flags.audit, x.flags.journal)); err != nil {
 		return subagent.Task{}, err
 	}
@@ -248,6 +257,9 @@ func (x *fan) ended(i int, res *subagent.Result) {
 		r.Agent.Command = t.words()
 	}
 	t.nameTimeout(&r)
+	if t.audit == nil { // its lines are for doings only
+		r.Warnings = slices.DeleteFunc(slices.Clone(r.Warnings), func(w string) bool { return strings.HasPrefix(w, auditIncomplete) })
+	}
 	r.Warnings = append(append([]string{}, t.agent.notes...), r.Warnings...)
 	faults := x.flags.faults(&r)
 	for _, text := range faults {

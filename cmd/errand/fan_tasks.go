@@ -181,7 +181,7 @@ func (x *fan) add(agent choice, line promptLine) (err error) {
 		return err
 	}
 	redact := t.redact()
-	ft := &fanTask{task: t, index: len(x.tasks), name: line.name, prompt: line.prompt, redact: redact}
+	ft := &fanTask{task: t, index: len(x.tasks), name: redact(line.name), prompt: line.prompt, redact: redact}
 	if ft.name == "" {
 		ft.name = t.agent.name
 	}

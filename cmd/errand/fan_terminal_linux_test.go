@@ -224,7 +224,7 @@ on session/prompt "c"
   wait file go
   stop end_turn
 on session/prompt
-  permission call-1 "Do $prompt" kind=edit path=$prompt.txt
+  permission call-1 "Do $prompt" kind=edit path=${prompt}.txt
     option no reject_once "No"
     option ok allow_once "Yes"
     when allowed

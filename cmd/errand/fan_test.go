@@ -193,6 +193,36 @@ on session/prompt
 	}
 }
 
+// What is done for an agent, and why a policy does not allow, is told with its run.
+func TestFanTellsWhatIsDone(t *testing.T) {
+	p := newProgram(t)
+	for name, text := range map[string]string{
+		"a.txt": "hello", "policy.json": `{"rules": [{"effect": "allow", "kinds": ["read"], "paths": ["./**"]}]}`,
+	} {
+		if err := os.WriteFile(filepath.Join(p.Dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := append([]string{"fan", "--agent", "demo", "--policy", "policy.json", "--fs", "read", "hi"}, scripted(t, `
+on session/prompt
+  request fs/read_text_file {"sessionId": "$session", "path": "$cwd/a.txt"}
+  text $answer.content
+  stop end_turn
+`)...)
+	got := p.run(args...)
+	if got.status != statusOK {
+		t.Errorf("status %d", got.status)
+	}
+	has(t, "stderr", got.stderr, "2 errand.test: file: read a.txt: 5 bytes\n", "1 demo: policy: ")
+	got = p.run(append([]string{args[0], "--audit", "audit", "--json"}, args[1:]...)...)
+	for _, res := range got.report(t).Results {
+		has(t, "the audit", readFile(t, p.Dir, "audit"), res.RunID)
+		if len(res.Warnings) > 0 {
+			t.Errorf("warnings %q", res.Warnings)
+		}
+	}
+}
+
 // Once there are enough the others are cancelled, and are gone.
 func TestFanOfWhichSomeAreEnough(t *testing.T) {
 	for _, tt := range []struct {

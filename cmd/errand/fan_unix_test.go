@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -296,4 +297,64 @@ on session/prompt
 		t.Errorf("status %d, %s%s", got.status, got.stdout, got.stderr)
 	}
 	has(t, "the answer", got.stdout, "-32600,-32600,")
+}
+
+// Each run has a work tree of its own, and what it changed is in its result.
+func TestFanWorktree(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	p := newProgram(t)
+	repo := t.TempDir()
+	git := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", repo, "-c", "user.name=Ada", "-c", "user.email=ada@example.com"}, args...)...)
+		cmd.Env = append(os.Environ(), "HOME="+p.Dir, "GIT_CONFIG_NOSYSTEM=1")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	git("init", "-q")
+	if err := os.WriteFile(filepath.Join(repo, "a.txt"), []byte("a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	git("add", "a.txt")
+	git("commit", "-q", "-m", "one")
+
+	const writes = `
+on session/prompt
+  write new-${prompt}.txt "from $prompt\n"
+  text "in $cwd"
+  stop end_turn
+`
+	run := func(flags ...string) outcome {
+		args := append([]string{"fan", "--worktree", "--dir", repo, "--prompts", p.promptFile("one", "two")}, flags...)
+		return p.run(append(args, scripted(t, writes)...)...)
+	}
+	got := run("--json")
+	r := got.report(t)
+	if got.status != statusOK || r.stops() != "completed completed" {
+		t.Fatalf("status %d, %s\n%s", got.status, r.stops(), got.stderr)
+	}
+	for i, name := range []string{"new-one.txt", "new-two.txt"} {
+		res := r.Results[i]
+		if len(res.Changes) != 1 || res.Changes[0].Path != name || res.Patch == nil || !strings.Contains(*res.Patch, "+from ") {
+			t.Errorf("%s: changes %+v, patch %v", name, res.Changes, res.Patch)
+		}
+		if exists(repo, name) || exists(res.Dir) {
+			t.Errorf("%s: in the repository: %v; its tree is left: %v", name, exists(repo, name), exists(res.Dir))
+		}
+	}
+	if status := git("status", "--porcelain"); status != "" {
+		t.Errorf("git status: %s", status)
+	}
+	has(t, "stdout", run().stdout, "\nchanged: new-one.txt: added, +1 -0\n", "\nchanged: new-two.txt: added, +1 -0\n")
+
+	got = p.run("fan", "--worktree", "--wrap", "env -C {dir}", "--agent", "demo", "hi")
+	if got.status != statusUsage {
+		t.Errorf("status %d with {dir}", got.status)
+	}
+	has(t, "stderr", got.stderr, "--worktree and a --wrap with {dir} exclude each other")
 }

@@ -2,12 +2,13 @@
 //
 //	errand run --agent opencode "Fix the failing test in ./parser"
 //	errand run --json -- ./my-agent --acp < task.md | jq .output
+//	errand fan --agent claude --agent gemini "Is main.go safe for concurrent use?"
 //	errand agents
 //
 // The agent is any program that speaks the Agent Client Protocol on its stdin and
 // stdout. Each run starts it afresh, answers its permission requests by a policy,
 // passes on no credential that was not asked for, and leaves no process behind.
-// `errand run --help` tells the rest, the exit statuses among it.
+// `errand run --help` and `errand fan --help` tell the rest, the exit statuses among it.
 package main
 
 import (
@@ -119,7 +120,8 @@ agent afresh for each task, speaks the Agent Client Protocol (ACP) to it, answer
 its permission requests by a policy, and leaves nothing of it behind.`,
 		Example: `  errand run --agent demo "Hello"                      # the built-in agent
   errand run --agent opencode "Fix the test in ./parser"
-  errand run --json -- ./my-agent --acp < task.md`,
+  errand run --json -- ./my-agent --acp < task.md
+  errand fan --agent claude --agent gemini "Is main.go safe for concurrent use?"`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -145,9 +145,7 @@ func (f *runFlags) prepare(ctx, kill context.Context, command []string, con *con
 	if err := f.openAudit(s, con); err != nil {
 		return nil, err
 	}
-	if hosts := f.fs != "none" || f.terminal; hosts && !f.quiet && !f.events {
-		s.watch(dir)
-	}
+	f.watch(s, dir)
 	return t, t.provide(t.agent.name, sparing(s.policy(nil), f.policy, f.audit))
 }
 
@@ -185,15 +183,16 @@ func (f *runFlags) openAudit(s *settings, con *console) (err error) {
 	return err
 }
 
-// watch has what we do for an agent in dir shown.
-func (s *settings) watch(dir string) {
+// watch has what we do for an agent in dir shown, beside the audit.
+func (f *runFlags) watch(s *settings, dir string) {
+	if hosts := f.fs != "none" || f.terminal; !hosts || f.quiet || f.events {
+		return
+	}
 	s.doings = &doings{dir: dir}
-	if s.opts.Audit == nil {
-		s.opts.Audit = &subagent.Audit{}
-	} else {
+	if s.audit != nil {
 		s.doings.to = s.audit
 	}
-	s.opts.Audit.W = s.doings
+	s.opts.Audit = &subagent.Audit{W: s.doings, Content: f.auditContent}
 }
 
 // task returns a task for an agent in a directory, which still has no provider.

@@ -30,9 +30,27 @@ type Task struct {
 
 // head is the file that says which tasks the runs are of.
 type head struct {
-	SchemaVersion int    `json:"schemaVersion"`
-	Tasks         []Task `json:"tasks"`
+	SchemaVersion int        `json:"schemaVersion"`
+	Tasks         []headTask `json:"tasks"`
 }
+
+// headTask is a task with what a reader finds its run by.
+type headTask struct {
+	Index int    `json:"index"`
+	File  string `json:"file"`
+	Task
+}
+
+func newHead(tasks []Task) head {
+	h := head{SchemaVersion: version, Tasks: []headTask{}}
+	for i, t := range tasks {
+		h.Tasks = append(h.Tasks, headTask{i, fileName(i), t})
+	}
+	return h
+}
+
+// fileName is the file of the run of task i.
+func fileName(i int) string { return fmt.Sprintf("%04d.ndjson", i) }
 
 const (
 	headName = "tasks.json"
@@ -67,7 +85,7 @@ func Create(dir string, tasks []Task) (*Journal, error) {
 		if err := lock(j.head); err != nil {
 			return err
 		}
-		text, err := json.Marshal(head{SchemaVersion: version, Tasks: append([]Task{}, tasks...)})
+		text, err := json.Marshal(newHead(tasks))
 		if err != nil {
 			return err
 		}
@@ -115,7 +133,7 @@ func open(dir string, tasks []Task, prepare func(*Journal) error) (*Journal, err
 	}
 	j := &Journal{root: root}
 	for i := range tasks {
-		j.runs = append(j.runs, &Run{root: root, name: fmt.Sprintf("%04d.ndjson", i)})
+		j.runs = append(j.runs, &Run{root: root, name: fileName(i)})
 	}
 	if err := prepare(j); err != nil {
 		j.Close()
@@ -152,7 +170,7 @@ func (h *head) compare(tasks []Task) error {
 		return fmt.Errorf("%w: there are %d, it has %d", ErrTasks, len(tasks), len(h.Tasks))
 	}
 	for i, t := range h.Tasks {
-		if t != tasks[i] {
+		if t.Task != tasks[i] {
 			return fmt.Errorf("%w: number %d, %q, is another one there, %q", ErrTasks, i+1, tasks[i].Name, t.Name)
 		}
 	}

@@ -73,7 +73,7 @@ func TestResume(t *testing.T) {
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "tasks.json"))
 	must(t, err)
-	check.Equal(t, "the tasks", string(text), `{"schemaVersion":1,"tasks":[{"name":"first","digest":"a"},{"name":"second","digest":"b"}]}`+"\n")
+	check.Equal(t, "the tasks", string(text), `{"schemaVersion":1,"tasks":[{"index":0,"file":"0000.ndjson","name":"first","digest":"a"},{"index":1,"file":"0001.ndjson","name":"second","digest":"b"}]}`+"\n")
 }
 
 // A line that the death of the program has torn is not there, and not in the way.

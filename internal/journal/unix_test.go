@@ -82,7 +82,8 @@ func TestKilled(t *testing.T) {
 func TestFullDisk(t *testing.T) {
 	var was syscall.Rlimit
 	must(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was))
-	j := create(t, filepath.Join(t.TempDir(), "j"))
+	dir := filepath.Join(t.TempDir(), "j")
+	j := create(t, dir)
 	must(t, j.Run(0).Append([]byte("one")))
 	must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 10, Max: was.Max}))
 	err := j.Run(0).Append([]byte("is too long for it"))
@@ -90,6 +91,9 @@ func TestFullDisk(t *testing.T) {
 	if err == nil {
 		t.Error("nothing was said")
 	}
+	text, err := os.ReadFile(filepath.Join(dir, "0000.ndjson"))
+	must(t, err)
+	check.Equal(t, "the file", string(text), "one\n")
 	must(t, j.Run(0).End([]byte("two")))
 	check.Equal(t, "the lines", lines(t, j.Run(0)), "one two")
 }

@@ -11,7 +11,7 @@ import (
 // The environment variables that bound how deep delegations go. The ACP provider sets both
 // for every agent, after everything else that makes its environment, and goes by its own:
 // so the limit holds along a chain of processes, as long as the programs in it pass their
-// environment on.
+// environment on. What client.Start alone starts is no delegation, and is told nothing.
 const (
 	// DepthVariable is how many delegations through Errand there are above a process;
 	// where it is not set there are none.

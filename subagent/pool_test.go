@@ -458,3 +458,18 @@ func TestAuditOfASpare(t *testing.T) {
 	q.Close()
 	check.Equal(t, "lines of one that did nothing", types(quiet.records(t)), "")
 }
+
+// A work tree is for one run: no spare is kept ready for it.
+func TestPoolOfWorktrees(t *testing.T) {
+	p := pool(t, `on session/prompt; write new "x"`, nil, nil)
+	s := trees(t, p, subagent.WorktreeOptions{})
+	for range 2 {
+		res := s.run()
+		ended(t, res, stopreason.Completed, "")
+		check.Equal(t, "prewarmed", res.Prewarmed, false)
+		check.Equal(t, "changes", len(res.Changes), 1)
+	}
+	check.Equal(t, "spares", p.Spares(), 0)
+	p.Close()
+	s.empty()
+}

@@ -20,6 +20,12 @@ func (w *Workspace) Enter(path ...string) (*os.Root, error) {
 	return dir, err
 }
 
+// OpenHere opens a file of the workspace's own directory as it does at the end of the way.
+func (w *Workspace) OpenHere(name string) (*os.File, error) {
+	_, f, err := openRegular(w.root, name, os.O_RDONLY)
+	return f, err
+}
+
 // Over reports whether nothing more is begun for the agent, or no more terminals are kept.
 func (a *Agent) Over() (acts, terminals bool) {
 	a.mu.Lock()

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -98,42 +99,71 @@ func isFIFO(path string) bool {
 	return err == nil && info.Mode()&os.ModeNamedPipe != 0
 }
 
-// On the way to a file no link is followed that has just taken a directory's place, to one
-// inside neither.
+// On the way to a file no link is followed that has just taken the place of what was
+// looked at, to what is inside neither.
 func TestWorkspaceEnterRace(t *testing.T) {
-	s := newSite(t, client.WorkspaceOptions{})
-	s.file("sub/this", "")
-	s.file("other/file", "")
-	s.link("other", "link")
-	stop := make(chan struct{})
-	var swapping sync.WaitGroup
-	swapping.Go(func() { // ends when stop is closed
-		for {
-			unix.Renameat2(unix.AT_FDCWD, s.at("link"), unix.AT_FDCWD, s.at("sub"), unix.RENAME_EXCHANGE)
-			select {
-			case <-stop:
-				return
-			default:
+	for _, race := range []struct {
+		name string
+		is   func(s *site) (bool, error) // the one that was looked at
+	}{
+		{"directory", func(s *site) (bool, error) {
+			dir, err := s.Enter("sub")
+			if err != nil {
+				return false, err
 			}
-		}
-	})
-	in, out := 0, 0
-	for i := 0; i < 200_000 && (i < 5_000 || in == 0 || out == 0); i++ {
-		dir, err := s.Enter("sub")
-		if err != nil {
-			out++
-			continue
-		}
-		in++
-		if _, err := dir.Stat("this"); err != nil {
-			t.Errorf("at attempt %d it is in another directory", i)
-			i = 200_000
-		}
-		dir.Close()
-	}
-	close(stop)
-	swapping.Wait()
-	if in == 0 || out == 0 {
-		t.Errorf("there was no race: %d times inside, %d refused", in, out)
+			defer dir.Close()
+			_, err = dir.Stat("this")
+			return err == nil, nil
+		}},
+		{"file", func(s *site) (bool, error) {
+			f, err := s.OpenHere("sub")
+			if err != nil {
+				return false, err
+			}
+			defer f.Close()
+			text, err := io.ReadAll(f)
+			return string(text) == "this", err
+		}},
+	} {
+		t.Run(race.name, func(t *testing.T) {
+			s := newSite(t, client.WorkspaceOptions{})
+			if race.name == "file" {
+				s.file("sub", "this")
+				s.file("other", "other")
+			} else {
+				s.file("sub/this", "")
+				s.file("other/file", "")
+			}
+			s.link("other", "link")
+			stop := make(chan struct{})
+			var swapping sync.WaitGroup
+			swapping.Go(func() { // ends when stop is closed
+				for {
+					unix.Renameat2(unix.AT_FDCWD, s.at("link"), unix.AT_FDCWD, s.at("sub"), unix.RENAME_EXCHANGE)
+					select {
+					case <-stop:
+						return
+					default:
+					}
+				}
+			})
+			in, out := 0, 0
+			for i := 0; i < 200_000 && (i < 20_000 || in == 0 || out == 0); i++ {
+				switch same, err := race.is(s); {
+				case err != nil:
+					out++
+				case same:
+					in++
+				default:
+					t.Errorf("at attempt %d it is another one", i)
+					i = 200_000
+				}
+			}
+			close(stop)
+			swapping.Wait()
+			if in == 0 || out == 0 {
+				t.Errorf("there was no race: %d times the same, %d refused", in, out)
+			}
+		})
 	}
 }

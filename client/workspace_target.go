@@ -115,7 +115,7 @@ func openRegular(dir *os.Root, name string, flag int) (fs.FileInfo, *os.File, er
 	}
 	there, err := f.Stat()
 	if err == nil && !os.SameFile(info, there) {
-		err = errChanged // and is what we looked at, so that it is regular
+		err = errChanged // it is what we looked at, and so no link, nor anything that is not regular
 	}
 	if err != nil {
 		f.Close()

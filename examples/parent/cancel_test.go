@@ -30,7 +30,7 @@ func states() map[string]state {
 	const whoIsDeaf = `
 		ignore TERM
 		on session/cancel; wait forever
-		on eof; wait forever
+		on eof; append eof $pid; wait forever
 		on session/prompt
 		  spawn stdin stdout; ignore TERM; append ready $pid; wait forever; end
 		  wait forever`
@@ -146,6 +146,9 @@ func TestEndOfTheClient(t *testing.T) {
 				w.await("ready", 1+st.others)
 				let(p)
 				p.ended()
+				if name == "deaf" && w.file("eof") != "" {
+					t.Error("it was asked to end where there was no time for that")
+				}
 			})
 		}
 	}

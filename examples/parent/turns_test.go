@@ -86,7 +86,10 @@ func TestCloseOfOneSession(t *testing.T) {
 		  append ready $prompt
 		  text "at it"
 		  wait file go
-		  text "$prompt went on"`)}))
+		  text "$prompt went on"
+		on session/cancel
+		  wait 300ms # who does not wait for it finds it alive
+		  interrupt`)}))
 	one, two := p.newSession(w.dir), p.newSession(w.dir)
 	p.prompt(1, one, "first")
 	p.prompt(2, two, "second")
@@ -165,7 +168,7 @@ func TestAnswersOfTheClient(t *testing.T) {
 	const asks = `
 		on session/prompt
 		  permission c1 "Write" kind=edit path=x input={"a": [1, {"b": null}]}
-		    option 1 allow_once "One"
+		    option 1 allow_always "One"
 		    option 2 allow_once "Another"
 		    option 3 _custom "What nobody knows"
 		    option 4 reject_always "Never"
@@ -190,7 +193,7 @@ func TestAnswersOfTheClient(t *testing.T) {
 			s := p.newSession(w.dir)
 			p.prompt(1, s, "go")
 			q := p.permission("Write")
-			check.Equal(t, "options", compact(t, q.options), `[{"kind":"allow_once","name":"One","optionId":"1"},{"kind":"allow_once","name":"Another","optionId":"2"},`+
+			check.Equal(t, "options", compact(t, q.options), `[{"kind":"allow_always","name":"One","optionId":"1"},{"kind":"allow_once","name":"Another","optionId":"2"},`+
 				`{"kind":"_custom","name":"What nobody knows","optionId":"3"},{"kind":"reject_always","name":"Never","optionId":"4"}]`)
 			tt.answer["id"] = q.id
 			p.send(tt.answer)

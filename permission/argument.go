@@ -25,6 +25,19 @@ func (p *place) argument(arg, base string) []Path { return slices.Concat(p.readi
 // may name besides, and hardly does, is doubtful: -n is a file that is called so, -rn is -r
 // with the file n. No rule need cover that, but one may refuse it.
 func (p *place) readings(arg, base string) (paths, doubtful []Path) {
+	p.mu.Lock()
+	r, ok := p.read[[2]string{arg, base}]
+	p.mu.Unlock()
+	if !ok {
+		r.paths, r.doubtful = p.readingsOf(arg, base)
+		p.mu.Lock()
+		p.read[[2]string{arg, base}] = r
+		p.mu.Unlock()
+	}
+	return r.paths, r.doubtful
+}
+
+func (p *place) readingsOf(arg, base string) (paths, doubtful []Path) {
 	seen := map[string]bool{"": true}
 	literal := func(piece string, isFlag bool) {
 		switch {

@@ -2,6 +2,7 @@ package permission_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +22,15 @@ const (
 func exec(argv ...string) string {
 	text, _ := json.Marshal(map[string]any{"kind": "execute", "rawInput": map[string]any{"command": argv}})
 	return string(text)
+}
+
+// manyWords are n words with several paths each.
+func manyWords(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = strings.Repeat(fmt.Sprintf("a%d:", i), 3) + strings.Join([]string{"b", "c", "d", "e", "f", "g", "h", "i"}, fmt.Sprintf("%d,", i))
+	}
+	return out
 }
 
 // out is a link in the session's directory.
@@ -52,6 +62,7 @@ var commandAttacks = []attack{
 	{name: "a path out with a line break behind a flag", policy: allowAny, call: exec("date", "--file=d\n/../../out"), twin: exec("date", "--file=d\n/out")},
 	{name: "a path out that is longer than any", policy: allowMany, call: exec("cat", strings.Repeat("./", 3000)+"../out"), twin: exec("cat", strings.Repeat("an-unusually-long-word ", 200))},
 	{name: "a link behind a path that is longer than any", policy: allowMany, call: exec("cat", "out/"+strings.Repeat("./", 3000)+"x"), twin: exec("cat", "ouf/"+strings.Repeat("./", 3000)+"x"), links: out},
+	{name: "more paths in words than are looked at", policy: allowMany, call: exec(append([]string{"cat"}, manyWords(900)...)...), twin: exec(append([]string{"cat"}, manyWords(20)...)...)},
 	{name: "more flags than anybody bundles", policy: allowMany, call: exec("ls", "-"+strings.Repeat("v", 200)), twin: exec("ls", "-"+strings.Repeat("v", 20))},
 	{name: "a text with a path out", policy: allowGit, call: exec("git", "commit", "-m", "a\n/../../../b"), twin: exec("git", "commit", "-m", "a: b\n\nSee http://x/y and "+strings.Repeat("so on, ", 100))},
 	{name: "a URL with a path out under paths", policy: allowSrc, call: run("curl https://example.com/../../../out"), twin: run("curl https://example.com/a src/x")},

@@ -16,6 +16,7 @@ import (
 const (
 	maxDepth    = 32
 	maxFindings = 1024
+	maxPaths    = 4 * maxFindings // what words of commands may name
 )
 
 // plain returns v as encoding/json decodes it, whatever Go types it is made of; false

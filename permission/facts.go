@@ -180,6 +180,7 @@ func (r Request) drawFacts() Facts {
 			}
 		}
 	}
+	x.incomplete(len(f.everyPath()) > maxPaths)
 	f.Risks = f.risks()
 	if ok {
 		f.Digest = f.digest(r, input)
@@ -227,7 +228,7 @@ func (f *Facts) risks() []string {
 		switch {
 		case c.Shell:
 			add("shell line")
-		case runsOthers(c.Argv):
+		case f.launches(c):
 			add("interpreter or launcher: " + c.Argv[0])
 		}
 		for _, variable := range c.Env {
@@ -301,6 +302,9 @@ func (f *Facts) everyPath() []Path {
 		f.every = slices.Clone(f.Paths)
 		for _, c := range f.Commands {
 			for _, word := range c.words() {
+				if len(f.every) > maxPaths {
+					return f.every
+				}
 				f.every = append(f.every, f.at.argument(word, c.Dir)...)
 			}
 		}

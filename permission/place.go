@@ -25,6 +25,7 @@ type place struct {
 
 	mu    sync.Mutex            // guards the maps; copies of the facts share it
 	known map[string]resolved   // by the path that was asked for
+	read  map[[2]string]reading // by word and directory
 	found map[[2]string]Command // what lookedUp has found, by word and directory
 }
 
@@ -33,8 +34,11 @@ type resolved struct {
 	err  error
 }
 
+// reading is what a word of a command may name.
+type reading struct{ paths, doubtful []Path }
+
 func newPlace(r Request) *place {
-	p := &place{dir: r.Dir, home: r.Home, user: r.UserHome, resolve: r.Resolve, local: r.Local, lookPath: r.LookPath, known: map[string]resolved{}, found: map[[2]string]Command{}}
+	p := &place{dir: r.Dir, home: r.Home, user: r.UserHome, resolve: r.Resolve, local: r.Local, lookPath: r.LookPath, known: map[string]resolved{}, read: map[[2]string]reading{}, found: map[[2]string]Command{}}
 	p.realDir, p.realHome, p.realUser = p.real(p.dir), p.real(p.home), p.real(p.user)
 	if r.RealDir != "" && r.RealDir != p.realDir {
 		p.realDir, p.moved = r.RealDir, true

@@ -192,16 +192,27 @@ func smugglerOf(word string) string {
 	return "gcc"
 }
 
-// smuggles reports whether argv[i] makes one of the programs in argv run another one.
-func smuggles(argv []string, i int) bool {
-	for at, word := range argv[:i] {
+// smugglers are the programs of smuggled in a command, each with where it stands first.
+func smugglers(argv []string) map[string]int {
+	out := map[string]int{}
+	for at, word := range argv {
 		name := smugglerOf(word)
-		if slices.ContainsFunc(smuggled[name], func(flag string) bool {
+		if _, ok := out[name]; !ok && smuggled[name] != nil {
+			out[name] = at
+		}
+	}
+	return out
+}
+
+// smuggles reports whether argv[i] makes one of the programs in argv run another one.
+func smuggles(programs map[string]int, argv []string, i int) bool {
+	for name, at := range programs {
+		if at < i && slices.ContainsFunc(smuggled[name], func(flag string) bool {
 			if spelled[name] {
 				word, _, _ := strings.Cut(argv[i], "=")
 				return glob(flag, word) || strings.HasPrefix(flag, "-") && glob("-"+flag, word)
 			}
-			return strings.HasSuffix(flag, "*") && glob(flag, argv[i]) || means(argv[i], flag, bundles[name] && i == at+1)
+			return strings.HasSuffix(flag, "*") && glob(flag, argv[i]) || means(argv[i], flag, bundles[name] && programName(argv[i-1]) == name)
 		}) {
 			return true
 		}

@@ -18,7 +18,15 @@ func (f *Facts) mayRun(c Command, pattern []string) bool {
 	if !c.Shell && !f.launches(c) && !smugglesAny(c.Argv) {
 		return false
 	}
+	if len(pattern) == 0 {
+		return false
+	}
 	text := c.text()
+	names := namesOf(pattern[0])
+	holds := func(value string) bool { // it is asked of many
+		value = strings.ToLower(value)
+		return wild(pattern[0]) || slices.ContainsFunc(names, func(name string) bool { return strings.Contains(value, name) })
+	}
 	// r'm' and r\m are rm; and so is what -exec=rm,-f runs.
 	bare := strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(text)
 	parts := strings.NewReplacer("=", " ", ",", " ").Replace(bare)
@@ -27,13 +35,12 @@ func (f *Facts) mayRun(c Command, pattern []string) bool {
 			if f.argvTouched(pattern, run[i:], f.lookedUp(word, c.Dir)) {
 				return true
 			}
-			if strings.HasPrefix(word, "-") { // rsync -erm
-				values, _ := glued(word)
-				for _, value := range values {
-					if f.argvTouched(pattern, append([]string{value}, run[i+1:]...), Command{Dir: c.Dir}) {
-						return true
-					}
-				}
+			// rsync -erm
+			values, _ := glued(word)
+			if slices.ContainsFunc(values, func(value string) bool {
+				return holds(value) && f.argvTouched(pattern, append([]string{value}, run[i+1:]...), Command{Dir: c.Dir})
+			}) {
+				return true
 			}
 		}
 	}
@@ -41,8 +48,9 @@ func (f *Facts) mayRun(c Command, pattern []string) bool {
 }
 
 func smugglesAny(argv []string) bool {
-	for i := 1; i < len(argv); i++ {
-		if smuggles(argv, i) {
+	programs := smugglers(argv)
+	for i := range argv {
+		if smuggles(programs, argv, i) {
 			return true
 		}
 	}
@@ -82,6 +90,9 @@ func (f *Facts) argvTouched(pattern, argv []string, c Command) bool {
 // spellingTouched is argvTouched for one way to say both.
 
 func (f *Facts) spellingTouched(pattern, argv []string, c Command) bool {
+	if pattern[0] != "*" && pattern[0] != "**" && !f.programTouched(pattern[0], argv[0], c) {
+		return false
+	}
 	spelledOut := spelled[programName(argv[0])]
 	var words []string
 	for i, e := range pattern {
@@ -97,10 +108,7 @@ func (f *Facts) spellingTouched(pattern, argv []string, c Command) bool {
 		}
 	}
 	same := func(e string, i int) bool {
-		if i == 0 && e != "*" {
-			return f.programTouched(e, argv[0], c)
-		}
-		return glob(strings.ToLower(e), strings.ToLower(argv[i]))
+		return i == 0 && e != "*" || glob(strings.ToLower(e), strings.ToLower(argv[i]))
 	}
 	isFlag := func(i int) bool { return i > 0 && strings.HasPrefix(argv[i], "-") }
 	return sequence(append(words, "**"), len(argv), same, func(e string, i int) bool {

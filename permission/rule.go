@@ -162,12 +162,13 @@ func (f *Facts) argvCovered(r *Rule, pattern []string, c Command, named bool) bo
 	}
 	argv := slices.Concat(c.Env, c.Argv)
 	program := len(c.Env)
+	smuggling := smugglers(c.Argv)
 	free := func(i int) bool {
 		if i < program || i == program && (f.launches(c) || strings.ContainsAny(argv[i], `/\`)) {
 			return false
 		}
 		paths, doubtful := f.at.readings(argv[i], c.Dir)
-		return !smuggles(c.Argv, i-program) && all(paths, func(p Path) bool {
+		return !smuggles(smuggling, c.Argv, i-program) && all(paths, func(p Path) bool {
 			return r.reaches(f, p) && f.pathCovered(r, p, named)
 		}) && !(named && slices.ContainsFunc(doubtful, f.guarded))
 	}

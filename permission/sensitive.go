@@ -134,16 +134,20 @@ func original(name string) string {
 // fold makes names equal that some file system takes for the same file: it drops what
 // cannot be seen, case, a Windows stream, and dots and blanks at the end.
 func fold(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if invisible(r) {
-			return -1
-		}
-		low := r
-		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
-			low = min(low, f)
-		}
-		return unicode.ToLower(low)
-	}, name)
+	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' }) {
+		name = strings.Map(func(r rune) rune {
+			if invisible(r) {
+				return -1
+			}
+			low := r
+			for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+				low = min(low, f)
+			}
+			return unicode.ToLower(low)
+		}, name)
+	} else {
+		name = strings.ToLower(name) // most are, and this is quick
+	}
 	if i := strings.IndexByte(name, ':'); i > 0 {
 		name = name[:i]
 	}

@@ -29,8 +29,9 @@ type WorktreeOptions struct {
 	Kill context.Context
 }
 
-// patchTime bounds the making of a patch, which no caller's context does.
-const patchTime = 10 * time.Minute
+// patchTime bounds the making of a patch, which no caller's context does: an agent can
+// leave things behind that git waits for without end, a pipe in place of a file say.
+const patchTime = 2 * time.Minute
 
 // Worktree returns p with each run in a work tree of its own of the git repository that the
 // request's directory is in. Result.Patch and Result.Changes, of the final result only,
@@ -60,9 +61,9 @@ const patchTime = 10 * time.Minute
 // The patch is made when all processes of the run are gone, whatever became of it. It is for
 // git apply, goes from where the run started to the files that are there at its end, and so
 // has what was committed as well; ignored files are not in it. Then the tree is removed,
-// unless something of it would be lost: where the patch cannot be made, is too large, or
-// lacks what is in repositories of their own within the tree, the tree is kept and a
-// warning says where.
+// unless something of it would be lost: where the patch cannot be made, within two minutes,
+// is too large, or lacks what is in repositories of their own within the tree, the tree is
+// kept and a warning says where.
 //
 // A directory that is in no work tree, a repository without a commit, and what else is wrong
 // with it is an error of kind config before anything is started. A start that fails leaves

@@ -3,6 +3,7 @@
 package worktree_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -316,6 +318,20 @@ func TestMaxPatch(t *testing.T) {
 			check.Equal(t, "changes", listed(d), want)
 			check.Equal(t, "there is a patch", d.Patch != "", fits)
 		}
+	}
+}
+
+// What git waits for without end ends with the context.
+func TestDiffEnds(t *testing.T) {
+	s := base(t)
+	tr := s.tree(worktree.Options{})
+	if err := syscall.Mkfifo(tr.Path("dir/.gitignore"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	if _, err := tr.Diff(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want that of the context", err)
 	}
 }
 

@@ -131,6 +131,10 @@ func (x *fan) carryOut(ctx context.Context, signals *interrupt, all []subagent.T
 		case <-killed:
 			killed, late = nil, time.After(killWait)
 		case <-late:
+			for len(over) > 0 {
+				e := <-over
+				x.ended(e.index, e.res)
+			}
 			for _, i := range indexes {
 				if x.results[i] == nil {
 					x.ended(i, x.tasks[i].withoutRun("killed; what came of the run is not known"))

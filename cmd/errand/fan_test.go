@@ -94,6 +94,7 @@ func (r *fanReport) stops() string {
 }
 
 func TestFanOfSeveralAgents(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t)
 	got := p.run(append([]string{"fan", "--json", "--agent", "demo", "--agent", "demo", "quick"}, scripted(t, fanScript)...)...)
 	r := got.report(t)
@@ -111,6 +112,7 @@ func TestFanOfSeveralAgents(t *testing.T) {
 
 // Each line of --prompts is a task, with what it says beside the prompt.
 func TestFanOfSeveralPrompts(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t)
 	other := t.TempDir()
 	prompts := []string{
@@ -141,6 +143,7 @@ func TestFanOfSeveralPrompts(t *testing.T) {
 
 // One that fails costs nobody else a result; the answers are there under their headings.
 func TestFanShowsAll(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t)
 	got := p.fan([]string{"quick \x1b[31m\u202e", "crashes", "refuses"}, "--jobs", "1")
 	if got.status != statusFailed {
@@ -162,6 +165,7 @@ func TestFanShowsAll(t *testing.T) {
 
 // Piped there is a line for each thing that happens.
 func TestFanTellsLineByLine(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t)
 	got := p.run(append([]string{"fan", "--agent", "demo", "hi"}, scripted(t, `
 on session/prompt
@@ -195,9 +199,10 @@ on session/prompt
 
 // What is done for an agent, and why a policy does not allow, is told with its run.
 func TestFanTellsWhatIsDone(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t)
 	for name, text := range map[string]string{
-		"a.txt": "hello", "policy.json": `{"rules": [{"effect": "allow", "kinds": ["read"], "paths": ["./**"]}]}`,
+		"a.txt": "hello", ".env": "", "policy.json": `{"rules": [{"effect": "allow", "kinds": ["read"], "paths": ["./**"]}]}`,
 	} {
 		if err := os.WriteFile(filepath.Join(p.Dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -207,13 +212,14 @@ func TestFanTellsWhatIsDone(t *testing.T) {
 on session/prompt
   request fs/read_text_file {"sessionId": "$session", "path": "$cwd/a.txt"}
   text $answer.content
+  request fs/read_text_file {"sessionId": "$session", "path": "$cwd/.env"}
   stop end_turn
 `)...)
 	got := p.run(args...)
 	if got.status != statusOK {
 		t.Errorf("status %d", got.status)
 	}
-	has(t, "stderr", got.stderr, "2 errand.test: file: read a.txt: 5 bytes\n", "1 demo: policy: ")
+	has(t, "stderr", got.stderr, "2 errand.test: file: read a.txt: 5 bytes\n", "2 errand.test: policy: sensitive file: ")
 	got = p.run(append([]string{args[0], "--audit", "audit", "--json"}, args[1:]...)...)
 	for _, res := range got.report(t).Results {
 		has(t, "the audit", readFile(t, p.Dir, "audit"), res.RunID)
@@ -225,6 +231,7 @@ on session/prompt
 
 // Once there are enough the others are cancelled, and are gone.
 func TestFanOfWhichSomeAreEnough(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		flags   []string
 		prompts []string
@@ -250,6 +257,7 @@ func TestFanOfWhichSomeAreEnough(t *testing.T) {
 
 // Of a race only the winner's answer is printed.
 func TestFanFirstPrintsTheWinner(t *testing.T) {
+	t.Parallel()
 	got := newProgram(t).fan([]string{"hangs", "quick"}, "--first")
 	if got.stdout != "== 2 errand.test: done ==\nsaid quick\n" || got.status != statusOK {
 		t.Errorf("status %d, stdout %q", got.status, got.stdout)
@@ -258,6 +266,7 @@ func TestFanFirstPrintsTheWinner(t *testing.T) {
 }
 
 func TestFanEvents(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t)
 	got := p.fan([]string{"quick", `{"prompt": "crashes", "name": "zwei"}`, `{"prompt": "hi", "dir": "gone"}`}[:2], "--events")
 	_, resolved := schema(t, "event")
@@ -294,6 +303,7 @@ func TestFanEvents(t *testing.T) {
 
 // --jobs 1 is one after the other, in order.
 func TestFanJobs(t *testing.T) {
+	t.Parallel()
 	got := newProgram(t).fan([]string{"quick 1", "quick 2", "quick 3"}, "--events", "--jobs", "1", "--starts", "1")
 	order := ""
 	for line := range strings.Lines(got.stdout) {
@@ -312,6 +322,7 @@ func TestFanJobs(t *testing.T) {
 
 // What has not begun on the prompt is tried again, and what was tried is told.
 func TestFanRetries(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t)
 	const failsOnce = `
 lock tried-$pid
@@ -337,6 +348,7 @@ on session/prompt
 }
 
 func TestMaxDepth(t *testing.T) {
+	t.Parallel()
 	const tells = `on session/prompt; text "$env.ERRAND_DEPTH of $env.ERRAND_MAX_DEPTH"; stop end_turn`
 	for _, command := range []string{"run", "fan"} {
 		p := newProgram(t)
@@ -356,6 +368,7 @@ func TestMaxDepth(t *testing.T) {
 
 // What cannot be is said before anything is started, with --json as an object.
 func TestFanBadUsage(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name    string
 		args    []string
@@ -418,6 +431,7 @@ func TestFanBadUsage(t *testing.T) {
 
 // A policy, an audit and the notes are what all have in common.
 func TestFanSharesFlags(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t)
 	if err := os.WriteFile(filepath.Join(p.Dir, "policy.json"), []byte(`{"rules": [{"effect": "allow", "kinds": ["edit"], "paths": ["./**"]}]}`), 0o600); err != nil {
 		t.Fatal(err)

@@ -49,6 +49,7 @@ func (p *program) awaitLines(name string, n int) {
 
 // A signal cancels all, and what has finished is printed; what has not begun does not.
 func TestFanSignals(t *testing.T) {
+	t.Parallel()
 	for sig, status := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
@@ -74,6 +75,7 @@ func TestFanSignals(t *testing.T) {
 
 // The second one kills what does not heed the first; the finished is printed all the same.
 func TestFanSecondSignalKills(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t)
 	s := p.startFan([]string{"quick", "deaf 1", "deaf 2"}, `
 ignore TERM
@@ -104,6 +106,7 @@ on eof
 
 // A reader that goes away cancels all.
 func TestFanWithoutReader(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t)
 	s := p.startFan([]string{"hangs", "hangs"}, fanScript, "--events")
 	p.awaitLines("began", 2)
@@ -143,6 +146,7 @@ func (p *program) ends(dir string) map[string]string {
 // Of a parent that was killed the finished runs are there to read, and --resume
 // runs only the others.
 func TestFanJournalOfAKilledParent(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t)
 	prompts := []string{"quick 1", "crashes", "waits 1", "quick 2", "waits 2"}
 	args := []string{"--journal", "j", "--env", "ERRAND_TEST_FAKE_TOKEN=sesame-sesame"}
@@ -245,6 +249,7 @@ func tornEnd(t *testing.T, file string) {
 
 // What is enough may be there already.
 func TestFanResumesARace(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t)
 	if got := p.fan([]string{"quick", "refuses", "crashes"}, "--journal", "j"); got.status != statusFailed {
 		t.Fatalf("status %d", got.status)
@@ -258,6 +263,7 @@ func TestFanResumesARace(t *testing.T) {
 
 // A journal that cannot be written is said, in the result too, and costs no result.
 func TestFanJournalIsLost(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t)
 	s := p.startFan([]string{"waits", "quick"}, fanScript, "--jobs", "1", "--journal", "j", "--json")
 	p.awaitLines("began", 1)
@@ -282,6 +288,7 @@ func TestFanJournalIsLost(t *testing.T) {
 
 // The agent does not get at the journal through errand.
 func TestFanJournalIsSpared(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t)
 	got := p.run(append([]string{"fan", "--quiet", "--journal", "j", "--fs", "write", "--permission", "allow", "hi"}, scripted(t, `
 on session/prompt
@@ -301,6 +308,7 @@ on session/prompt
 
 // Each run has a work tree of its own, and what it changed is in its result.
 func TestFanWorktree(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}

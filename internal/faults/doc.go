@@ -8,5 +8,5 @@
 // A row (row_test.go) is a kind of fault with its forms: the first is the plainest, and
 // the one that docs/faults.md shows beside what acp-go-sdk's own connection makes of it
 // (sdk_test.go). To add one, write it into the rows_….go of its letter: T transport, O order,
-// L lifecycle, P permission, S protocol and results, E environment and start.
+// L lifecycle, P permission, S protocol and results, E environment and start, F fan-out.
 package faults

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/internal/check"
-	"github.com/errand-acp/errand/internal/leak"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/subagent"
 )
@@ -162,10 +160,8 @@ func endRows() []row {
 				check.Equal(s, "output", s.result.Output, "whole")
 			}},
 		}},
-		{id: "L15", does: "200 runs in a row, and 50 at once", noSDK: "not a matter of one connection", forms: []form{
-			{script: "on session/prompt; stderr noise; noise noise; permission c1 Write; option r reject_once No; end; text \"an answer\"", do: manyRuns,
-				want: `completed; "an answer"; 1 updates; 1 lines of noise; denied; exit status 0`},
-		}},
+		startsFailRow(),
+		manyRunsRow(),
 		{id: "L16", does: "a daemon with an emptied environment, in a session of its own, whose parent is gone", noSDK: "left behind, as every daemon is",
 			errand: "found by the life-line, or where it was a descendant when the run was closed; without both it is a limit that the docs state", forms: []form{
 				{script: "l16-daemon", want: `completed; "an answer"; 1 updates; exit status 0`, check: gone("daemon.pid")},
@@ -220,46 +216,4 @@ func limit(s *scene) {
 		}
 		end(pid)
 	}
-}
-
-// manyRuns carries out 200 runs in a row and 50 at once, and checks that none leaves
-// anything in this process.
-func manyRuns(s *scene) {
-	provider, err := subagent.NewACP("scripted", s.command, &s.opts)
-	if err != nil {
-		s.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(s.Context(), 4*hang)
-	defer cancel()
-	run := func() *scene {
-		r := &scene{TB: s.TB}
-		var err error
-		if r.result, err = subagent.Delegate(ctx, provider, s.request); err != nil {
-			s.Error(err)
-			return nil
-		}
-		if got := r.summary(); got != s.form.want {
-			s.Errorf("got %s", got)
-		}
-		return r
-	}
-	s.result = run().result // what is made once, is
-	before, goroutines := leak.Snapshot(), runtime.NumGoroutine()
-	check := func(what string) {
-		s.Helper()
-		if err := before.Check(); err != nil {
-			s.Errorf("%s: %v", what, err)
-		}
-		s.until(fmt.Sprintf("%s: %d goroutines", what, goroutines), func() bool { return runtime.NumGoroutine() <= goroutines })
-	}
-	for range 200 {
-		run()
-	}
-	check("in a row")
-	var group sync.WaitGroup
-	for range 50 {
-		group.Go(func() { run() })
-	}
-	group.Wait()
-	check("at once")
 }

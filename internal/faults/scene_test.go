@@ -51,6 +51,9 @@ type scene struct {
 	// What came of it: a result, or why it was never started.
 	result *subagent.Result
 	err    *subagent.Error
+	// Of a form with several runs at once: their prompts, and what came of them.
+	prompts []string
+	results []*subagent.Result
 }
 
 // newScene makes the scene of a form, ready to be played.
@@ -91,8 +94,10 @@ func play(t testing.TB, f *form) {
 	if got := s.summary(); f.want != "" && got != f.want {
 		t.Errorf("got  %s\nwant %s\n%s", got, f.want, s.details())
 	}
-	if _, err := json.Marshal(s.result); err != nil {
-		t.Errorf("the result is no JSON: %v", err)
+	for _, result := range append(s.results, s.result) {
+		if _, err := json.Marshal(result); err != nil {
+			t.Errorf("the result is no JSON: %v", err)
+		}
 	}
 	if f.check != nil {
 		f.check(s)
@@ -146,6 +151,9 @@ func (s *scene) watch(cancel func()) {
 // summary says in one line what came of the run: the outcome; what was said; what else
 // was seen; how the process ended. The table shows it.
 func (s *scene) summary() string {
+	if s.results != nil {
+		return each(s.results)
+	}
 	if s.err != nil {
 		return fmt.Sprintf("not started: %s at %s", s.err.Kind, s.err.Step)
 	}
@@ -205,6 +213,13 @@ func (s *scene) summary() string {
 func (s *scene) details() string {
 	if s.err != nil {
 		return s.err.Error()
+	}
+	if s.results != nil {
+		var all strings.Builder
+		for i, r := range s.results {
+			fmt.Fprintf(&all, "%d: %s\n", i, (&scene{result: r}).details())
+		}
+		return all.String()
 	}
 	if s.result == nil {
 		return ""

@@ -204,6 +204,7 @@ func (a *Agent) hostRequest(s *Session, id string, act act) permission.Request {
 // surroundings fills in what a policy needs to know of the machine.
 func (a *Agent) surroundings(req *permission.Request) {
 	req.RunID = a.opts.RunID
+	req.RealDir = req.Dir // a session's is resolved when it begins
 	req.Home, req.UserHome = a.homes()
 	req.Resolve = resolve
 	req.LookPath = lookIn(req.Dir, a.spec.Env)

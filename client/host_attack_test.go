@@ -269,6 +269,23 @@ func TestTerminalAttacks(t *testing.T) {
 			dir := outside(t)
 			reads(t, func(h *hosted) { h.swap("sub", dir) }, "[it changed meanwhile]")
 		}},
+		{"session's directory swapped for a link", func(t *testing.T) {
+			rules, err := permission.ParseRules([]byte(`{"rules":[{"effect":"allow","commands":[["cat","**"]]}]}`))
+			require(t, err)
+			h := host(t, client.Options{Terminals: true, Permission: rules}, `on session/prompt
+  request terminal/create {"sessionId":"$session","command":"cat","args":["f"]}
+  set t "$answer.terminalId"
+  text "[$error.message]"`+waits+shows)
+			session := h.session()
+			require(t, os.Rename(h.Dir, h.Dir+"-moved"))
+			defer os.RemoveAll(h.Dir + "-moved")
+			require(t, os.Symlink(outside(t), h.Dir))
+			h.completes(session, "go", "end_turn")
+			h.agent.Close()
+			if got := h.text(); !strings.HasPrefix(got, "[not permitted (deny: default)]") {
+				t.Errorf("the agent says %q", got)
+			}
+		}},
 		{"directory moved away while it is decided on", func(t *testing.T) {
 			reads(t, func(h *hosted) {
 				require(t, os.Rename(h.at("sub"), h.at("moved")))

@@ -43,7 +43,7 @@ type errorRow struct {
 var errorRows = []errorRow{
 	{client.KindConfig, "caller", "bad input; nothing was started", "mend what the message names: a field, a flag, a variable"},
 	{client.KindCapability, "caller", "something was asked for that the provider or the agent does not offer", "leave it out, or take another agent"},
-	{client.KindLimit, "caller", "a limit of ours refused the start", "wait, or raise the limit"},
+	{client.KindLimit, "caller", "a limit of ours refused the start: of the depth, or of the runs in all", "do the task without another agent, or raise the limit: `MaxDepth`, `--max-depth`, `Limits`"},
 	{client.KindSpawn, "machine", "the program could not be started", "install it, or name it right; `errand agents` shows what is there"},
 	{client.KindStartupTimeout, "agent", "no session within the startup deadline", "look whether it needs another argument, a login, or the first time longer; then `StartTimeout`, `--start-timeout`"},
 	{client.KindIdleTimeout, "agent", "silent for longer than the idle clock allows", "the text so far is in the result; `IdleTimeout`, `--idle-timeout`, or find out what it waits for"},
@@ -63,7 +63,7 @@ var errorRows = []errorRow{
 }
 
 // unused are the kinds that nothing makes yet. What comes to make one needs an example.
-var unused = []client.ErrorKind{client.KindLimit, client.KindSchema, client.KindSessionLost}
+var unused = []client.ErrorKind{client.KindSchema, client.KindSessionLost}
 
 // errorExample is a way of failing and, once it was played, what came of it.
 type errorExample struct {
@@ -93,6 +93,19 @@ var errorExamples = []errorExample{
 	}},
 	{kind: client.KindCapability, step: client.StepPrompt, how: "an image for an agent that takes none", lib: func(t *testing.T, dir string) error {
 		return startError(t, "", nil, subagent.Request{Dir: dir, Prompt: []acp.ContentBlock{acp.ImageBlock("AA==", "image/png")}})
+	}},
+	{kind: client.KindLimit, step: client.StepConfig, how: "delegations that are too deep", script: "exit 1", env: "ERRAND_DEPTH=8"},
+	{kind: client.KindLimit, step: client.StepConfig, how: "more runs than are allowed in all", lib: func(t *testing.T, dir string) error {
+		limits, err := subagent.NewLimits(subagent.LimitOptions{Total: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, req := limits.Provider(provider(t, "", nil)), subagent.Request{Dir: dir, Prompt: subagent.Text("hi")}
+		if _, err := subagent.Delegate(t.Context(), p, req); err != nil {
+			t.Fatal(err)
+		}
+		_, err = subagent.Delegate(t.Context(), p, req)
+		return err
 	}},
 	{kind: client.KindSpawn, step: client.StepSpawn, how: "a command that is not installed", path: "my-agent"},
 	{kind: client.KindSpawn, step: client.StepSpawn, how: "a path that is not there", path: "./my-agent"},

@@ -56,6 +56,7 @@ func TestFanSignals(t *testing.T) {
 			p := newProgram(t)
 			s := p.startFan([]string{"quick", "hangs 1", "hangs 2", "hangs 3"}, fanScript, "--jobs", "2", "--json", "--journal", "j")
 			p.awaitLines("began", 2)
+			p.awaitEnds("j", 1)
 			s.signal(sig)
 			got := s.rest()
 			r := got.report(t)
@@ -78,12 +79,14 @@ func TestFanSecondSignalKills(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	s := p.startFan([]string{"quick", "deaf 1", "deaf 2"}, `
+set deaf no
 ignore TERM
 ignore INT
 on session/prompt "quick"
   text "said quick"
   stop end_turn
 on session/prompt
+  set deaf yes
   append deaf x
   wait cancel
   wait forever
@@ -91,9 +94,13 @@ on session/cancel
   append cancelled x
   wait forever
 on eof
-  wait forever
-`, "--cancel-grace", "1h", "--eof-grace", "1h", "--jobs", "3")
+  if $deaf is yes
+    wait forever
+  end
+  exit 0
+`, "--cancel-grace", "1h", "--eof-grace", "1h", "--jobs", "3", "--journal", "j")
 	p.awaitLines("deaf", 2)
+	p.awaitEnds("j", 1)
 	s.signal(syscall.SIGINT)
 	p.awaitLines("cancelled", 2)
 	s.signal(syscall.SIGINT)
@@ -143,6 +150,16 @@ func (p *program) ends(dir string) map[string]string {
 	return ends
 }
 
+// awaitEnds waits until so many runs have ended in the journal.
+func (p *program) awaitEnds(dir string, n int) {
+	p.t.Helper()
+	for deadline := time.Now().Add(tooLong); len(p.ends(dir)) < n; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("only %v has ended", p.ends(dir))
+		}
+	}
+}
+
 // Of a parent that was killed the finished runs are there to read, and --resume
 // runs only the others.
 func TestFanJournalOfAKilledParent(t *testing.T) {
@@ -153,11 +170,7 @@ func TestFanJournalOfAKilledParent(t *testing.T) {
 	script := fanScript + "on start\n  append starts x\n  stderr \"my token is $env.ERRAND_TEST_FAKE_TOKEN\"\n"
 	s := p.startFan(prompts, script, append(args, "--events", "--jobs", "5")...)
 	p.awaitLines("began", 2)
-	for deadline := time.Now().Add(tooLong); len(p.ends("j")) < 3; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("only %v has ended", p.ends("j"))
-		}
-	}
+	p.awaitEnds("j", 3)
 
 	// Nobody else gets at it meanwhile.
 	resume := append([]string{"fan", "--json", "--prompts", "prompts", "--resume"}, args...)

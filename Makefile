@@ -43,6 +43,7 @@ fuzz: ## run each fuzz target for FUZZTIME (20s)
 
 soak: ## thousands of runs of agents that fail at random points, in ten minutes; SOAK=0.1 makes it a tenth
 	$(GO) run ./internal/soak -scale $(SOAK)
+	$(GO) test -count=1 -timeout 20m -run TestFanOutsOfProcessesAtRandom ./subagent -fanouts 200
 
 mutate: ## break the code in small ways; each must turn its row of PARITY red
 	$(GO) run ./internal/mutate

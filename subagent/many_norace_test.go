@@ -1,0 +1,5 @@
+//go:build !race
+
+package subagent_test
+
+const raceEnabled = false

@@ -20,6 +20,7 @@ import (
 //	cancel  on a prompt, an update; on a cancel, the answer, with the time of writing
 //	        it in its _meta
 //	deaf    on a prompt, an update; nothing ends it but SIGKILL
+//	prompt  on a prompt, the answer, with the time of reading it in its _meta
 const rawAgentArg = "__raw-agent"
 
 func rawCommand(which, dir string) client.Command {
@@ -75,6 +76,10 @@ func rawAgent(which string) {
 			answer(m.ID, `{"sessionId":"`+session+`"}`)
 		case "session/prompt":
 			prompt = m.ID
+			if which == "prompt" {
+				answer(prompt, fmt.Sprintf(`{"stopReason":"end_turn","_meta":{"readAt":"%d"}}`, time.Now().UnixNano()))
+				break
+			}
 			if which != "flood" {
 				fmt.Fprint(os.Stdout, updateLine(0))
 				break

@@ -275,6 +275,16 @@ func halfWayRow() row {
 	const agent = `
 		on session/prompt "hang"; text half; wait forever
 		on session/prompt; wait file go; text "done: $prompt"`
+	const deaf = `
+		on session/prompt "hang"
+		  ignore TERM
+		  spawn session; ignore TERM; append helper.pid $pid; wait forever; end
+		  wait file helper.pid
+		  text half
+		  wait forever
+		on session/prompt; wait file go; text "done: $prompt"; stop end_turn
+		on session/cancel; wait forever`
+	const four = "a b c d hang1 hang2 hang3 hang4"
 	const eight = "a b c d e f g h hang1 hang2 hang3 hang4 hang5 hang6 hang7 hang8"
 	unlimited := subagent.FanOutOptions{Limit: subagent.NoLimit}
 	cancels := func(cancel func()) bool { cancel(); return true }
@@ -330,19 +340,12 @@ func halfWayRow() row {
 			{name: "the deadline of the caller passes", script: agent, do: halfWay(eight, 8, unlimited, nil), check: kept(func(s *scene, word string, r *subagent.Result) {
 				check.Equal(s, word, (&scene{result: r}).summary(), `aborted: timeout at session/prompt; "half"; 1 updates; exit status 0`)
 			})},
-			{name: "of agents that are deaf to it, and have helpers", given: deafTo(toCancel, toEOF, toTerm), script: `
-				on session/prompt "hang"
-				  ignore TERM
-				  spawn session; ignore TERM; append helper.pid $pid; wait forever; end
-				  wait file helper.pid
-				  text half
-				  wait forever
-				on session/prompt; wait file go; text "done: $prompt"; stop end_turn
-				on session/cancel; wait forever`,
-				do: halfWay("a b c d hang1 hang2 hang3 hang4", 4, unlimited, cancels), check: all(gone("helper.pid"), kept(func(s *scene, word string, r *subagent.Result) {
+			{name: "of agents that are deaf to it, and have helpers", given: deafTo(toCancel, toEOF, toTerm), script: deaf, do: halfWay(four, 4, unlimited, cancels),
+				check: all(gone("helper.pid"), kept(func(s *scene, word string, r *subagent.Result) {
 					s.aborted(word, r)
 					check.Equal(s, word, r.Output, "half")
 				}))},
+			{name: "the loop is left while they are deaf", given: deafTo(toCancel, toEOF, toTerm), script: deaf, do: halfWay(four, 4, unlimited, leaves), check: all(gone("helper.pid"), none)},
 		},
 	}
 }

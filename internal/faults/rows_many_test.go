@@ -122,21 +122,23 @@ func manyRunsRow() row {
 	}}
 }
 
-// endInEveryWay has runs that complete, crash, are refused, cancelled, or do not start, each
-// in a home of its own.
+// endInEveryWay has runs that complete, crash, are refused, cancelled, do not start, or have
+// started something, each in a home of its own.
 func endInEveryWay(s *scene) {
 	mkdir(s, s.dir+"/homes")
 	s.opts.Home = &subagent.Home{Parent: s.dir + "/homes"}
-	words := "crash refuse a hang b missing none"
+	words := "crash refuse a hang b missing none helper"
 	list := s.tasks(words)
 	list[3].Provider = givesUp{list[3].Provider}
 	list[5].Provider = s.providerOf(client.Command{Path: "/no/such/agent"})
 	list[6].Provider = s.following("on session/new; fail -32603 no")
+	list[7].Provider = s.following(`on session/prompt; spawn session; ignore TERM; write "$pid.up"; wait forever; end; wait file "$child.up"; text up`)
 	want := []string{
 		`error: exit at session/prompt; "half"; 1 updates; signal SIGKILL`, "refusal; no text; exit status 0", `completed; "done: a"; 1 updates; exit status 0`,
 		`aborted; "half"; 1 updates; exit status 0`, `completed; "done: b"; 1 updates; exit status 0`, "error: spawn at spawn; no text", "error: agent at session/new; no text; exit status 0",
+		`completed; "up"; 1 updates; exit status 0`,
 	}
-	s.leavesNothing(6*len(list), 50, func(i int) subagent.Task { return list[i%len(list)] }, func(i int, r *subagent.Result) {
+	s.leavesNothing(5*len(list), 50, func(i int) subagent.Task { return list[i%len(list)] }, func(i int, r *subagent.Result) {
 		check.Equal(s, "run "+s.prompts[i%len(list)], (&scene{result: r}).summary(), want[i%len(list)])
 	})
 }

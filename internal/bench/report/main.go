@@ -48,6 +48,12 @@ var rows = []row{
 	{what: "cancel: the agent's answer to the outcome, ms (median)", benchmark: "Cancel", metric: "median-ms", format: "%.2f", limit: 5, against: []string{"longest-ms"}, short: true},
 	{what: "cancel ignored: outcome after its grace, ms (longest)", benchmark: "CancelIgnored", metric: "outcome-longest-ms", format: "%.1f", limit: 50},
 	{what: "cancel ignored: nothing left after its graces, ms (longest)", benchmark: "CancelIgnored", metric: "end-longest-ms", format: "%.1f", limit: 50, short: true},
+	{what: "8 runs at once, times 8 minimal clients at once", benchmark: "AtOnce8", metric: "ratio", format: "%.2f", limit: 1.25, against: []string{"errand-runs/s", "minimal-runs/s"}},
+	{what: "50 runs at once, times 50 minimal clients at once", benchmark: "AtOnce50", metric: "ratio", format: "%.2f", limit: 1.25, against: []string{"errand-runs/s", "minimal-runs/s"}, short: true},
+	{what: "throughput with 8 at once, times one after another", benchmark: "AtOnce8", metric: "speedup", format: "%.1f", least: true, limit: 4, against: []string{"errand-runs/s", "one-by-one-runs/s"}},
+	{what: "throughput with 50 at once, times one after another", benchmark: "AtOnce50", metric: "speedup", format: "%.1f", least: true, limit: 8, against: []string{"errand-runs/s", "one-by-one-runs/s"}, short: true},
+	{what: "start to prompt, prewarmed, times cold", benchmark: "Prewarmed", metric: "ratio", format: "%.3f", limit: 0.1, against: []string{"prewarmed-ms", "cold-ms"}, short: true},
+	{what: "CPU time of a run among 200 at once, times that of one alone", benchmark: "Cost", metric: "ratio", format: "%.2f", limit: 1.25, against: []string{"1-at-once-ms", "10-at-once-ms", "50-at-once-ms", "200-at-once-ms"}, short: true},
 }
 
 // results maps "Benchmark metric" to its value.
@@ -189,4 +195,12 @@ things measured by turns in the same run, on ordinary builds (not under the race
 - **Cancel** is the time from the agent's writing its answer to session/cancel (it puts the time into the
   answer) until ` + "`Run.Done`" + ` is closed. The agent that ignores it, and the end of its stdin, and SIGTERM, is
   measured from the cancel; the graces (100 ms each) are taken off.
+- **At once** are runs of a fan-out whose agents think for 100 ms, as they would wait for a model; the minimal
+  clients are ` + "`bench.Minimal`" + ` on a goroutine each, with the same agent and script. One after another is one such
+  run, as often as there are at once. The figures are medians.
+- **Prewarmed** are the spares of a ` + "`subagent.Pool`" + `. The time is that from Start until the agent has read its
+  prompt, which it puts into its answer. A cold agent is the same program, which does as good as nothing at its
+  start: the ratio of agents that have more to do then is smaller.
+- **The CPU time of a run** is what this process used, the agents aside, over 200 runs: one after another, or in
+  groups of 10, 50 and 200, whose agents wait until all of them are there.
 `

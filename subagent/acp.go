@@ -28,6 +28,10 @@ type ACPOptions struct {
 	// StartTimeout bounds the start of a run, up to the session; 0 means 60 s,
 	// client.NoTimeout none.
 	StartTimeout time.Duration
+	// Timeout ends a run after so long, as a deadline of its context would; 0 means never.
+	// The clock begins when the run may start: it does not run while that waits for others,
+	// see LimitOptions, and stops at the end of the turn. Each try of a Fallback has its own.
+	Timeout time.Duration
 	// IdleTimeout ends a turn in which the agent sends nothing for so long; 0 means
 	// never. The clock stands still while the agent waits for an answer of ours, or for
 	// a slow reader of updates or events, and runs ten times as long while a tool call
@@ -100,7 +104,7 @@ type acpProvider struct {
 }
 
 func (p *acpProvider) check() (err error) {
-	for field, d := range map[string]time.Duration{"IdleTimeout": p.opts.IdleTimeout, "SettleTime": p.opts.SettleTime} {
+	for field, d := range map[string]time.Duration{"Timeout": p.opts.Timeout, "IdleTimeout": p.opts.IdleTimeout, "SettleTime": p.opts.SettleTime} {
 		if err := client.CheckDuration(field, d); err != nil {
 			return err
 		}
@@ -216,7 +220,13 @@ func (p *acpProvider) prepare(ctx context.Context, req *Request) (dir string, d 
 
 // start starts an agent for the request.
 func (p *acpProvider) start(ctx context.Context, req Request, dir string, d depth) (Run, error) {
-	r := newRun(ctx, p.name, req)
+	release, err := gateStart(ctx, p.cmd.Path)
+	if err != nil {
+		return nil, named(p, err)
+	}
+	defer release()
+	r := newWaiting(p.name)
+	p.accept(ctx, r, req)
 	a, err := p.ready(r.ctx, r, dir, d)
 	if err != nil {
 		return nil, p.notStarted(r, a.known, err)
@@ -224,11 +234,21 @@ func (p *acpProvider) start(ctx context.Context, req Request, dir string, d dept
 	return a.begin(), nil
 }
 
+// accept gives a run its request, and has its clock begin.
+func (p *acpProvider) accept(ctx context.Context, r *run, req Request) {
+	stop := context.CancelFunc(func() {})
+	if p.opts.Timeout > 0 {
+		ctx, stop = context.WithTimeout(ctx, p.opts.Timeout)
+	}
+	r.accept(ctx, req)
+	context.AfterFunc(r.ctx, stop)
+}
+
 // ready starts the agent of r and makes the session, and comes back when r could begin. ctx
 // bounds that. What is known of the run is in its known, also where it failed; then nothing
 // is left behind.
-func (p *acpProvider) ready(ctx context.Context, r *run, dir string, d depth) (*acpRun, error) {
-	a := &acpRun{
+func (p *acpProvider) ready(ctx context.Context, r *run, dir string, d depth) (a *acpRun, err error) {
+	a = &acpRun{
 		run: r, provider: p, known: r.newResult(dir),
 		hosted: newHosted(p.opts.Files != client.FilesNone, p.opts.Terminals),
 	}
@@ -239,11 +259,6 @@ func (p *acpProvider) ready(ctx context.Context, r *run, dir string, d depth) (*
 	if r.audit != nil {
 		r.collect.seen = r.audit.toolCall
 	}
-	release, err := gateStart(ctx, p.cmd.Path)
-	if err != nil {
-		return a, err
-	}
-	defer release()
 	cmd := p.cmd
 	cmd.Dir = dir
 	cmd.Env = slices.Concat(cmd.Env, d.env())

@@ -113,3 +113,49 @@ func closedAfter(t *testing.T, run subagent.Run) *subagent.Result {
 	outcome(t, run)
 	return closed(t, run)
 }
+
+// The clock of a run begins when it may start: what it waits for before is no part of it,
+// nor of how long it took.
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"in the start": `on initialize; wait forever`,
+		"in the turn":  `on session/prompt; wait cancel; stop cancelled`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := scripted(t, script, &subagent.ACPOptions{Timeout: 300 * time.Millisecond, Graces: shortGraces})
+			results := subagent.Gather(bounded(t), tasks(t, p, "1", "2", "3"), &subagent.FanOutOptions{
+				Limits: newLimits(t, subagent.LimitOptions{Starts: 1}),
+			})
+			for _, res := range results {
+				ended(t, res, stopreason.Aborted, client.KindTimeout)
+				if res.RunID == "" {
+					t.Errorf("it was never started: %v", res.Error)
+				}
+			}
+			if total := subagent.Total(results); name == "in the start" && total.SumMs > total.WallMs+1 {
+				t.Errorf("one after the other they took %v ms, and one by one %v ms", total.WallMs, total.SumMs)
+			}
+		})
+	}
+}
+
+// A run that has a spare has a clock as well.
+func TestTimeoutOfASpare(t *testing.T) {
+	t.Parallel()
+	dir := canonical(t, t.TempDir())
+	pool, err := subagent.NewPool("pool", command(t, `on session/prompt; wait cancel; stop cancelled`),
+		&subagent.ACPOptions{Timeout: 300 * time.Millisecond, Graces: shortGraces}, &subagent.PoolOptions{Spares: 1, Dirs: []string{dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	ready(t, pool, 1)
+	res, err := subagent.Delegate(bounded(t), pool, subagent.Request{Dir: dir, Prompt: subagent.Text("hi")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended(t, res, stopreason.Aborted, client.KindTimeout)
+	check.Equal(t, "prewarmed", res.Prewarmed, true)
+}

@@ -40,6 +40,10 @@ type FanOutOptions struct {
 	// Want is how many runs have to complete: once so many have, the rest are cancelled.
 	// 1 is a race, more a quorum, and 0, like more than there are tasks, lets all of them run.
 	Want int
+	// Counts, if set, says which results Want counts, by the outcome, as Run.Wait has it; nil
+	// means those that are completed. It is called once for each run that was started, from
+	// several goroutines. A panic is a no.
+	Counts func(*Result) bool
 }
 
 // The causes with which a fan-out cancels its runs.
@@ -93,6 +97,7 @@ type fan struct {
 
 	group     sync.WaitGroup // the tasks' goroutines
 	want      int
+	counts    func(*Result) bool
 	completed atomic.Int64
 	results   chan fanResult // has room for all of them: nobody waits to send
 }
@@ -107,10 +112,13 @@ func fanOut(ctx context.Context, tasks []Task, o *FanOutOptions) *fan {
 	if o == nil {
 		o = &FanOutOptions{}
 	}
-	f := &fan{limits: o.Limits, want: o.Want, results: make(chan fanResult, len(tasks))}
+	f := &fan{limits: o.Limits, want: o.Want, counts: o.Counts, results: make(chan fanResult, len(tasks))}
 	f.ctx, f.cancel = context.WithCancelCause(ctx)
 	if f.limits == nil {
 		f.limits = &Limits{}
+	}
+	if f.counts == nil {
+		f.counts = func(res *Result) bool { return res.Stop.Success() }
 	}
 	var own []*pool
 	if limit := cmp.Or(o.Limit, DefaultFanOutLimit); limit > 0 {
@@ -136,9 +144,14 @@ func (f *fan) end() {
 
 // settled takes an outcome.
 func (f *fan) settled(res *Result) {
-	if res.Stop.Success() && f.completed.Add(1) == int64(f.want) {
+	if f.counted(res) && f.completed.Add(1) == int64(f.want) {
 		f.cancel(errEnough)
 	}
+}
+
+func (f *fan) counted(res *Result) (yes bool) {
+	defer func() { _ = recover() }() // the run is still to be closed
+	return f.counts(res)
 }
 
 // fanTask is a task of a fan-out.

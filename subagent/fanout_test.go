@@ -260,6 +260,31 @@ func TestFanOutWants(t *testing.T) {
 }
 
 // There are as many runs at once as may be, and they begin in order.
+// Which results count the caller may say; a panic says no.
+func TestFanOutCounts(t *testing.T) {
+	echo, err := subagent.NewFunc("echo", func(_ context.Context, req subagent.Request, update func(acp.SessionUpdate)) (acp.StopReason, error) {
+		update(acp.UpdateAgentMessageText(req.Prompt[0].Text.Text))
+		return acp.StopReasonEndTurn, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := tasks(t, echo, "no", "panics", "yes", "never")
+	got := subagent.Gather(bounded(t), list, &subagent.FanOutOptions{Limit: 1, Want: 1, Counts: func(res *subagent.Result) bool {
+		if res.Output == "panics" {
+			panic(res.Output)
+		}
+		return res.Output == "yes"
+	}})
+	var stops []stopreason.Outcome
+	for _, res := range got {
+		stops = append(stops, res.Stop)
+	}
+	if diff := cmp.Diff([]stopreason.Outcome{stopreason.Completed, stopreason.Completed, stopreason.Completed, stopreason.Aborted}, stops); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestFanOutLimit(t *testing.T) {
 	for limit, want := range map[int]int64{0: subagent.DefaultFanOutLimit, 1: 1, 3: 3, 50: 20, subagent.NoLimit: 20} {
 		synctest.Test(t, func(t *testing.T) {

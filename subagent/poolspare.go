@@ -42,6 +42,11 @@ func (p *acpProvider) spare(ctx context.Context, key poolKey) (_ *spare, err err
 	if err != nil {
 		return nil, err
 	}
+	release, err := gateStart(ctx, p.cmd.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	if s.run, err = p.ready(ctx, newWaiting(p.name), key.dir, d); err != nil {
 		return nil, err
 	}
@@ -75,7 +80,7 @@ func (s *spare) fresh() bool {
 func (s *spare) begin(ctx context.Context, req Request) (Run, error) {
 	s.dir.Close()
 	a := s.run
-	a.accept(ctx, req)
+	a.provider.accept(ctx, a.run, req)
 	now := a.newResult(a.known.Dir)
 	a.known.StartedAt, a.known.Labels, a.known.Prewarmed = now.StartedAt, now.Labels, true
 	if err := a.agent.CheckPrompt(req.Prompt); err != nil {

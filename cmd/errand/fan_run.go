@@ -99,7 +99,7 @@ func (x *fan) carryOut(ctx context.Context, signals *interrupt, all []subagent.T
 	}
 	o := &subagent.FanOutOptions{Limit: x.flags.jobs}
 	if x.want < len(all) {
-		o.Want = left
+		o.Want, o.Counts = left, x.counts
 		if left <= 0 {
 			x.leaveOut(indexes)
 			return
@@ -143,6 +143,11 @@ func (x *fan) carryOut(ctx context.Context, signals *interrupt, all []subagent.T
 			return
 		}
 	}
+}
+
+// counts reports whether an outcome is one of those that are wanted.
+func (x *fan) counts(res *subagent.Result) bool {
+	return (&fanResult{Result: res, failed: len(x.flags.faults(res)) > 0}).good()
 }
 
 // withoutRun is the result of a task that nobody knows of, or has not run.
@@ -200,26 +205,17 @@ func (x *fan) subagentTask(t *fanTask) (subagent.Task, error) {
 	}}, nil
 }
 
-// fanProvider is the provider of one task. It tells of what happens, and is its clock.
+// fanProvider is the provider of one task. It tells of what happens.
 type fanProvider struct {
 	subagent.Provider
 	fan  *fan
 	task *fanTask
-	stop context.CancelFunc // the clock's; set before there are events
 }
 
 // Start implements subagent.Provider.
 func (p *fanProvider) Start(ctx context.Context, req subagent.Request) (subagent.Run, error) {
 	p.fan.board.starting(p.task.index)
-	p.stop = func() {}
-	if p.task.timeout > 0 {
-		ctx, p.stop = context.WithTimeout(ctx, p.task.timeout)
-	}
-	run, err := p.Provider.Start(ctx, req)
-	if err != nil {
-		p.stop()
-	}
-	return run, err
+	return p.Provider.Start(ctx, req)
 }
 
 // event is told what happens in the run. The end is left to the end: only then the result
@@ -228,9 +224,7 @@ func (p *fanProvider) event(e subagent.Event) {
 	if p.fan.over.Load() {
 		return
 	}
-	if e.Type == subagent.EventEnd {
-		p.stop() // the clock says nothing of how long the agent takes to stop
-	} else {
+	if e.Type != subagent.EventEnd {
 		p.fan.tell(p.task, e)
 		if e.Type == subagent.EventStart {
 			for _, note := range p.task.agent.notes {

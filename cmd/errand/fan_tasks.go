@@ -80,6 +80,7 @@ func (f *fanFlags) prepare(ctx, kill context.Context, prompts, command []string,
 
 // provide makes the task's provider.
 func (t *fanTask) provide(policy permission.Policy) error {
+	t.opts.Timeout = t.timeout
 	return t.task.provide(t.agent.name, policy)
 }
 

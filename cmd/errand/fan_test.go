@@ -35,6 +35,12 @@ on session/prompt "crashes"
   text "half"
   stderr "out of memory\nreally\n"
   exit 3
+on session/prompt "denied"
+  permission call-1 "Write it" kind=edit path=a.txt
+    option no reject_once "No"
+  end
+  append go x
+  stop end_turn
 on session/prompt "hangs"
   append began $prompt
   text "so far"
@@ -242,6 +248,7 @@ func TestFanOfWhichSomeAreEnough(t *testing.T) {
 		{[]string{"--first", "--jobs", "1"}, []string{"crashes", "refuses", "quick", "hangs"}, "error/exit refusal completed aborted", statusOK},
 		{[]string{"--quorum", "2"}, []string{"quick", "hangs", "quick"}, "completed aborted completed", statusOK},
 		{[]string{"--quorum", "2"}, []string{"quick", "crashes", "refuses"}, "completed error/exit refusal", statusFailed},
+		{[]string{"--first", "--fail-on-denied"}, []string{"denied", "waits"}, "completed completed", statusOK},
 		{[]string{"--first", "--timeout", "1s", "--cancel-grace", "300ms"}, []string{"hangs", "hangs"}, "aborted/timeout aborted/timeout", statusFailed},
 	} {
 		t.Run(strings.Join(append(tt.flags, tt.prompts...), " "), func(t *testing.T) {
@@ -317,6 +324,21 @@ func TestFanJobs(t *testing.T) {
 	}
 	if order != "start 0,end 0,start 1,end 1,start 2,end 2," {
 		t.Errorf("order %s", order)
+	}
+}
+
+// The clock of a run does not run while it waits for --starts.
+func TestFanTimeoutBeginsWithTheStart(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	got := p.run(append([]string{"fan", "--json", "--starts", "1", "--timeout", "200ms", "--eof-grace", "200ms", "--prompts", p.promptFile("1", "2", "3")},
+		scripted(t, "on initialize\n  wait forever\n")...)...)
+	r := got.report(t)
+	if r.stops() != "aborted/timeout aborted/timeout aborted/timeout" {
+		t.Fatalf("%s\n%s", r.stops(), got.stderr)
+	}
+	for _, res := range r.Results {
+		has(t, "the error", res.Error.Message, "within the --timeout of 200ms")
 	}
 }
 

@@ -21,7 +21,7 @@ func (f *runFlags) faults(res *subagent.Result) []string {
 		texts = append(texts, denied)
 	}
 	for _, w := range res.Warnings {
-		if strings.HasPrefix(w, auditIncomplete) {
+		if f.auditSet && strings.HasPrefix(w, auditIncomplete) {
 			texts = append(texts, w)
 		}
 	}

@@ -41,7 +41,7 @@ bench: ## measure what docs/benchmarks.md shows, and write it
 fuzz: ## run each fuzz target for FUZZTIME (20s)
 	FUZZTIME=$(FUZZTIME) internal/tools/fuzz.sh $(PACKAGES)
 
-soak: ## thousands of runs of agents that fail at random points, in ten minutes; SOAK=0.1 makes it a tenth
+soak: ## thousands of runs of agents that fail at random points, in ten minutes (SOAK=0.1: a tenth), and 200 fan-outs
 	$(GO) run ./internal/soak -scale $(SOAK)
 	$(GO) test -count=1 -timeout 20m -run TestFanOutsOfProcessesAtRandom ./subagent -fanouts 200
 

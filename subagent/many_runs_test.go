@@ -94,7 +94,8 @@ func TestFiveHundredRuns(t *testing.T) {
 	for i, res := range results {
 		check.Equal(t, fmt.Sprint("stop of ", i), res.Stop, stopreason.Completed)
 		check.Equal(t, fmt.Sprint("output of ", i), res.Output, "I am "+list[i].Request.Prompt[0].Text.Text)
-		check.Equal(t, fmt.Sprint("warnings of ", i), strings.Join(res.Warnings, "\n"), "")
+		// Of others' processes that cannot be looked at they may tell.
+		check.Lacks(t, strings.Join(res.Warnings, "\n"), "the home of the run", "could not be ended")
 	}
 	totals := subagent.Total(results[:])
 	check.Equal(t, "completed", totals.Outcomes[stopreason.Completed], runs)

@@ -3,6 +3,7 @@ package permission
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"time"
 )
 
@@ -41,7 +42,8 @@ type Answer struct {
 type Ask struct {
 	// Func answers questions. It is called from several goroutines, on a goroutine of
 	// its own each time; ctx ends at the deadline, when the turn is cancelled and when
-	// the agent withdraws the request. A nil Func, an error and a panic reject.
+	// the agent withdraws the request. A nil Func, an error and a panic reject; of an error
+	// that is context.DeadlineExceeded the record says that nobody answered in time.
 	Func func(ctx context.Context, q Question) (Answer, error)
 	// Timeout is how long an answer may take; zero, or less, means DefaultTimeout.
 	Timeout time.Duration
@@ -67,7 +69,7 @@ func (a Ask) Decide(ctx context.Context, req Request) Decision {
 	q.Expires, _ = ctx.Deadline()
 	q.Standing = a.Always && !req.once && len(q.Facts.Risks) == 0
 
-	answers := make(chan Answer, 1)
+	answers, late := make(chan Answer, 1), false // late is set before answers is closed
 	// The callback owns this goroutine, which ends when it returns. It has one because
 	// it may not heed ctx, and the agent must not hang on it; closed without an answer
 	// means that it failed, panicked, or ended its goroutine.
@@ -76,12 +78,16 @@ func (a Ask) Decide(ctx context.Context, req Request) Decision {
 			_ = recover() // what it panics with may hold anything
 			close(answers)
 		}()
-		if answer, err := a.Func(ctx, q); err == nil {
+		answer, err := a.Func(ctx, q)
+		if late = errors.Is(err, context.DeadlineExceeded); err == nil {
 			answers <- answer
 		}
 	}()
 	select {
 	case answer, ok := <-answers:
+		if !ok && late { // by a clock of the callback's
+			return reject(options, "ask: no answer in time")
+		}
 		if !ok {
 			return reject(options, "ask: failed")
 		}

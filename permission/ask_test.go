@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -57,6 +58,9 @@ func TestAsk(t *testing.T) {
 		{"an error", permission.Ask{Func: func(_ context.Context, q permission.Question) (permission.Answer, error) {
 			return permission.Answer{QuestionID: q.ID, OptionID: "yes"}, errors.New("secret")
 		}}, edit("a"), no("ask: failed")},
+		{"a clock of its own", permission.Ask{Func: func(context.Context, permission.Question) (permission.Answer, error) {
+			return permission.Answer{}, fmt.Errorf("late: %w", context.DeadlineExceeded)
+		}}, edit("a"), no("ask: no answer in time")},
 		{"a panic", permission.Ask{Func: func(context.Context, permission.Question) (permission.Answer, error) { panic("secret") }}, edit("a"), no("ask: failed")},
 		{"an ended goroutine", permission.Ask{Func: func(context.Context, permission.Question) (permission.Answer, error) {
 			runtime.Goexit()

@@ -14,9 +14,11 @@ import (
 // asker puts the agent's permission requests to whoever sits at the terminal, one after
 // the other: the callback of permission.Ask.
 type asker struct {
-	con    *console
-	screen *screen
-	turn   chan struct{} // full while a question is open
+	con      *console
+	screen   *screen
+	turn     chan struct{} // full while a question is open
+	patience time.Duration // how long an answer may take, once the question is shown
+	cancels  string        // what Ctrl-C does
 }
 
 // questionTTY is the terminal as a question needs it. It is for one goroutine, and of no use
@@ -44,7 +46,7 @@ func (con *console) asker() (*asker, error) {
 		return nil, fmt.Errorf("--permission ask needs a terminal to ask on: %w", err)
 	}
 	tty.close()
-	return &asker{con: con, turn: make(chan struct{}, 1)}, nil
+	return &asker{con: con, turn: make(chan struct{}, 1), patience: permission.DefaultTimeout, cancels: "cancels the run"}, nil
 }
 
 // on says which screen has to make room for the questions. It is for the time before the
@@ -54,7 +56,7 @@ func (a *asker) on(s *screen) { a.screen = s }
 // ask is permission.Ask's Func.
 func (a *asker) ask(ctx context.Context, q permission.Question) (permission.Answer, error) {
 	option, whole, err := a.inTurn(ctx, q)
-	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) && !errors.Is(err, context.DeadlineExceeded) {
 		a.screen.note("a question of the agent's could not be asked, and was rejected: " + err.Error())
 	}
 	return permission.Answer{QuestionID: q.ID, OptionID: option, Partial: !whole}, err
@@ -69,6 +71,8 @@ func (a *asker) inTurn(ctx context.Context, q permission.Question) (option strin
 	case <-ctx.Done():
 		return "", false, context.Cause(ctx)
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	tty, err := openTTY(ctx, a.con)
 	if err != nil {
 		return "", false, err
@@ -77,6 +81,14 @@ func (a *asker) inTurn(ctx context.Context, q permission.Question) (option strin
 	if err := tty.claim(); err != nil {
 		return "", false, err
 	}
+	if ctx.Err() != nil { // which the others need not have looked at
+		return "", false, context.Cause(ctx)
+	}
+	defer time.AfterFunc(a.patience, func() { cancel(context.DeadlineExceeded) }).Stop()
+	q.Expires = time.Now().Add(a.patience)
+	if given, ok := ctx.Deadline(); ok && given.Before(q.Expires) {
+		q.Expires = given
+	}
 	defer a.screen.hold(ctx, a.con)()
 	option, whole, err = a.put(tty, q)
 	switch {
@@ -84,6 +96,7 @@ func (a *asker) inTurn(ctx context.Context, q permission.Question) (option strin
 		// What was typed of an answer is none to whoever reads next.
 		tty.discard()
 		tty.write("\n" + takenBack(ctx))
+		return "", false, context.Cause(ctx)
 	case errors.Is(err, io.EOF):
 		tty.write("\nerrand: no answer: rejected\n")
 	}
@@ -116,8 +129,8 @@ func (a *asker) put(tty questionTTY, q permission.Question) (option string, whol
 		if err := tty.discard(); err != nil {
 			return "", false, err
 		}
-		left := max(0, time.Until(q.Expires)).Round(time.Second)
-		if err := tty.write(fmt.Sprintf("Answer %s within %v; Ctrl-C cancels the run: ", keys(replies), left)); err != nil {
+		left := max(time.Second, time.Until(q.Expires).Round(time.Second))
+		if err := tty.write(fmt.Sprintf("Answer %s within %v; Ctrl-C %s: ", keys(replies), left, a.cancels)); err != nil {
 			return "", false, err
 		}
 		line, err := tty.line()

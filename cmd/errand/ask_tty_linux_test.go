@@ -148,6 +148,39 @@ func TestAskEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// The time for an answer begins when the question is shown, not while it waits for its
+// turn; a question that is off by then is not shown.
+func TestAskTimeBeginsWhenItIsShown(t *testing.T) {
+	tm := askTerminal(t)
+	a := askOn(t, tm)
+	a.patience = time.Second
+	a.turn <- struct{}{} // somebody else's question
+	got := make(chan permission.Decision, 1)
+	go func() { // ends with the decision, which is waited for
+		title := "late"
+		got <- (&authority{asker: a}).policy(nil).Decide(t.Context(), permission.Request{Dir: "/d", ToolCall: acp.ToolCallUpdate{Title: &title}, Options: yesNo})
+	}()
+	ctx, cancel := context.WithCancel(t.Context())
+	off := a.decide(ctx, "off", 0)
+	<-time.After(2 * a.patience)
+	cancel()
+	<-off
+	<-a.turn
+	tm.await(`LATE(?s).*Answer y or n within 1s; Ctrl-C cancels the run: `)
+	tm.await("errand: no answer in time: rejected\r\n")
+	if d := <-got; d.OptionID != "no" || d.Rule != "ask: no answer in time" {
+		t.Errorf("decision %+v", d)
+	}
+	for range 20 { // as a select may go either way
+		if _, err := a.ask(ctx, permission.Question{}); err == nil {
+			t.Fatal("there is an answer")
+		}
+	}
+	if shown := tm.shown.String(); strings.Count(shown, "asks for permission") != 1 {
+		t.Errorf("what nobody waits for is asked:\n%s", shown)
+	}
+}
+
 // Of one run and of several: one question after the other.
 func TestAskOneAfterTheOther(t *testing.T) {
 	tm := askTerminal(t)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/internal/visible"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
@@ -127,10 +128,23 @@ func (x *fan) report(ctx context.Context, warnings []string) int {
 		status = statusFailed
 	case !r.Reached:
 		if status = stopStatus(ctx); status == 0 {
-			status = statusFailed
+			status = r.failure()
 		}
 	}
 	return x.out.end(err, status, stopStatus(ctx))
+}
+
+// failure is the status of what was not reached: that of a mistake where nothing was
+// started, for that alone.
+func (r *fanReport) failure() int {
+	for _, res := range r.Results {
+		switch {
+		case res.Resumed && res.good():
+		case res.RunID != "" || res.Error == nil || res.Error.Kind != client.KindConfig && res.Error.Kind != client.KindLimit:
+			return statusFailed
+		}
+	}
+	return statusUsage
 }
 
 // explain says what was not reached, and why.

@@ -172,7 +172,10 @@ func (x *fan) leaveOut(indexes []int) {
 func (x *fan) subagentTask(t *fanTask) (subagent.Task, error) {
 	if t.asker != nil {
 		asker := *t.asker
-		asker.on(newScreen(x.out, x.con, t.name, false, true, t.redact))
+		asker.on(newScreen(x.out, x.con, t.title(), false, true, t.redact))
+		if len(x.tasks) > 1 {
+			asker.cancels = "cancels all runs"
+		}
 		t.asker = &asker
 	}
 	if t.reasons != nil {

@@ -25,6 +25,9 @@ type fanTask struct {
 	redact func(string) string
 }
 
+// title is what people are told of a task by.
+func (t *fanTask) title() string { return fmt.Sprintf("%d %s", t.index+1, t.name) }
+
 // prepare checks everything that can be checked before anything is started. It returns a
 // fan-out in any case: what is to be said of an error is said as the flags have it.
 func (f *fanFlags) prepare(ctx, kill context.Context, prompts, command []string, con *console) (*fan, error) {

@@ -240,11 +240,11 @@ on session/prompt
   stop end_turn
 `, "--permission", "ask")
 	for i := range 2 {
-		tm.await(strings.Repeat("(?s)asks for permission.*", i+1) + prompts)
+		tm.await(strings.Repeat("(?s)asks for permission.*", i+1) + `Answer y or n within \S+; Ctrl-C cancels all runs: `)
 		for n := 1; i == 0 && n < 200; n++ { // which takes longer than until the next tick
-			asked := strings.Count(tm.shown.String(), "Ctrl-C cancels the run: ")
+			asked := strings.Count(tm.shown.String(), "Ctrl-C cancels all runs: ")
 			tm.types("?\n")
-			for strings.Count(tm.shown.String(), "Ctrl-C cancels the run: ") == asked && tm.read() {
+			for strings.Count(tm.shown.String(), "Ctrl-C cancels all runs: ") == asked && tm.read() {
 			}
 		}
 		if n := strings.Count(tm.shown.String(), "asks for permission"); n != i+1 {
@@ -264,7 +264,7 @@ on session/prompt
 		t.Errorf("status %d", status)
 	}
 	final := strings.Join(screenText(t, shown, 24), "\n")
-	has(t, "the terminal", final, "errand: Anna asks for permission.", "errand: Bert asks for permission.", "did a\n", "did b\n", "nothing to ask\n")
+	has(t, "the terminal", final, "errand: 1 Anna asks for permission.", "errand: 2 Bert asks for permission.", "did a\n", "did b\n", "nothing to ask\n")
 }
 
 // Whoever has pressed Ctrl-C is told what that does, above the table.

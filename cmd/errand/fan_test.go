@@ -451,6 +451,35 @@ func TestFanBadUsage(t *testing.T) {
 	}
 }
 
+// What is found to be wrong only when the runs begin has the same status, as long as
+// nothing was started.
+func TestFanRefusedByEachRun(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		flags  []string
+		env    string
+		stops  string
+		status int
+	}{
+		{"no repository", []string{"--worktree"}, "", "error/config error/config", statusUsage},
+		{"no number", nil, "ERRAND_MAX_DEPTH=abc", "error/config error/config", statusUsage},
+		{"at the limit", nil, "ERRAND_DEPTH=1 ERRAND_MAX_DEPTH=1", "error/limit error/limit", statusUsage},
+		{"at the limit, a race", []string{"--first"}, "ERRAND_DEPTH=1 ERRAND_MAX_DEPTH=1", "error/limit error/limit", statusUsage},
+		{"of one only", []string{"--", "./nowhere/agent"}, "", "completed completed error/spawn", statusFailed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := newProgram(t)
+			p.Env = strings.Fields(tt.env)
+			got := p.run(append([]string{"fan", "--json", "--agent", "demo", "--agent", "demo", "hi"}, tt.flags...)...)
+			if r := got.report(t); got.status != tt.status || r.stops() != tt.stops || r.Reached {
+				t.Errorf("status %d, %s; want %d, %s\n%s", got.status, r.stops(), tt.status, tt.stops, got.stderr)
+			}
+		})
+	}
+}
+
 // A policy, an audit and the notes are what all have in common.
 func TestFanSharesFlags(t *testing.T) {
 	t.Parallel()

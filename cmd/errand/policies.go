@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 
 	"github.com/errand-acp/errand/client"
@@ -35,7 +36,9 @@ func (a *authority) policy(attend func(permission.Policy) permission.Policy) per
 	case a.command != nil:
 		asked = a.command
 	case a.asker != nil:
-		asked = permission.Ask{Func: a.asker.ask, Always: true} // whoever is asked may say always
+		// Whoever is asked may say always. How long he may take the asker knows: a question
+		// waits until the others are answered.
+		asked = permission.Ask{Func: a.asker.ask, Always: true, Timeout: math.MaxInt64}
 	}
 	if asked != nil && attend != nil {
 		asked = attend(asked)

@@ -25,6 +25,9 @@ func prepare(ctx context.Context, p Provider, req *Request, override string) (di
 	if req.MaxDepth != nil && *req.MaxDepth < 0 {
 		return "", named(p, configError("MaxDepth is negative: %d", *req.MaxDepth))
 	}
+	if leavesWorktree(ctx, req, override) {
+		return "", named(p, errOwnDir(override))
+	}
 	if dir, err = req.directory(override); err != nil {
 		return "", named(p, err)
 	}

@@ -76,8 +76,8 @@ func Worktree(p Provider, o *WorktreeOptions) (Provider, error) {
 		o = &WorktreeOptions{}
 	}
 	w := &worktreeProvider{Provider: p, opts: *o}
-	if a, ok := p.(*acpProvider); ok && a.cmd.Dir != "" {
-		return nil, named(p, errOwnDir(a.cmd.Dir))
+	if dir := ownDir(p); dir != "" {
+		return nil, named(p, errOwnDir(dir))
 	}
 	if o.MaxPatch < 0 {
 		return nil, named(p, configError("WorktreeOptions.MaxPatch is negative: %d", o.MaxPatch))
@@ -90,10 +90,6 @@ func Worktree(p Provider, o *WorktreeOptions) (Provider, error) {
 		w.opts.Parent = parent
 	}
 	return w, nil
-}
-
-func errOwnDir(dir string) *Error {
-	return configError("the provider has a directory of its own, %s, and so cannot run in a work tree", dir)
 }
 
 // worktreeProvider is a provider whose runs have work trees.
@@ -126,7 +122,7 @@ func (p *worktreeProvider) Start(ctx context.Context, req Request) (Run, error) 
 		}
 	}()
 	req.Dir, req.Events = w.tree.Dir, w.event
-	run, err := p.Provider.Start(withWorktree(ctx), req)
+	run, err := p.Provider.Start(withWorktree(ctx, w.tree.Dir), req)
 	if err == nil && w.elsewhere() != "" {
 		run.Close()
 		err = errOwnDir(w.elsewhere())

@@ -2,18 +2,6 @@ package subagent
 
 import "context"
 
-// worktreeKey is the context key with which a work tree tells the provider within that
-// the directory is one.
-type worktreeKey struct{}
-
-func withWorktree(ctx context.Context) context.Context {
-	return context.WithValue(ctx, worktreeKey{}, true)
-}
-
-// inWorktree reports whether a run that is started with ctx has a work tree of its own,
-// which is there for that run only.
-func inWorktree(ctx context.Context) bool { return ctx.Value(worktreeKey{}) != nil }
-
 // gitVariables are those that say where git's repository is and what belongs to it, as git
 // rev-parse --local-env-vars has them: a hook has them, and what runs in it. They would
 // lead the git of an agent to that repository.

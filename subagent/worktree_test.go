@@ -312,18 +312,45 @@ func TestWorktreeElsewhere(t *testing.T) {
 	inner := play(t, "", nil)
 	cmd := command(t, inner.Recording(""))
 	cmd.Dir = t.TempDir()
-	fixed, err := subagent.NewACP("fixed", cmd, nil)
-	if err != nil {
-		t.Fatal(err)
+	fixed := provider(t, cmd, nil)
+	limits := newLimits(t, subagent.LimitOptions{Runs: 1})
+	unrecorded := command(t, "")
+	unrecorded.Dir = cmd.Dir
+	for name, p := range map[string]subagent.Provider{
+		"an agent":   fixed,
+		"a pool":     poolOf(t, unrecorded, nil, nil),
+		"limits":     limits.Provider(fixed),
+		"a fallback": fallback(t, nil, inProcess(t, "p"), limits.Provider(fixed)),
+	} {
+		if _, err := subagent.Worktree(p, nil); err == nil {
+			t.Errorf("%s: made", name)
+		} else {
+			check.Has(t, asError(t, err, client.KindConfig).Error(), p.Name(), "has a directory of its own", cmd.Dir)
+		}
 	}
-	_, err = subagent.Worktree(fixed, nil)
-	check.Has(t, asError(t, err, client.KindConfig).Error(), "has a directory of its own", "fixed")
 
-	// Behind another provider it shows only when it has started, before it is asked.
-	s := trees(t, wrapped{fixed}, subagent.WorktreeOptions{})
+	// Behind a provider of another package it shows when it is to start.
+	for name, p := range map[string]subagent.Provider{
+		"alone":         wrapped{fixed},
+		"in a fallback": fallback(t, nil, missing(t), wrapped{fixed}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := trees(t, p, subagent.WorktreeOptions{})
+			_, err := s.provider.Start(t.Context(), s.request())
+			check.Has(t, asError(t, err, client.KindConfig).Error(), "has a directory of its own")
+			s.empty()
+			inner.NotStarted()
+		})
+	}
+}
+
+// One that says nothing of it is found out when it has started, before it is asked.
+func TestWorktreeLeft(t *testing.T) {
+	inner := play(t, "", nil)
+	s := trees(t, astray{provider(t, command(t, inner.Recording("")), nil), t.TempDir()}, subagent.WorktreeOptions{})
 	req := s.request()
 	req.Events = func(e subagent.Event) { t.Errorf("a %s event", e.Type) }
-	_, err = s.provider.Start(t.Context(), req)
+	_, err := s.provider.Start(t.Context(), req)
 	check.Has(t, asError(t, err, client.KindConfig).Error(), "has a directory of its own")
 	s.empty()
 	for _, f := range inner.Frames() {
@@ -331,6 +358,17 @@ func TestWorktreeElsewhere(t *testing.T) {
 			t.Error("it was asked")
 		}
 	}
+}
+
+// astray is a provider that works where it likes.
+type astray struct {
+	subagent.Provider
+	dir string
+}
+
+func (p astray) Start(ctx context.Context, req subagent.Request) (subagent.Run, error) {
+	req.Dir = p.dir
+	return p.Provider.Start(ctx, req)
 }
 
 // wrapped is a provider within another one.

@@ -167,7 +167,7 @@ func (x *fan) explain(ctx context.Context, r *fanReport) {
 		}
 		for i, line := range explain(res.Result, why, "", x.tasks[res.Index].agent) {
 			if i == 0 {
-				line = fmt.Sprintf("errand: %d %s", res.Index+1, strings.TrimPrefix(line, "errand: "))
+				line = res.subject(line)
 			}
 			x.out.diag(line + "\n")
 		}
@@ -192,6 +192,16 @@ func (x *fan) explain(ctx context.Context, r *fanReport) {
 		return
 	}
 	x.out.diag(text + "\n")
+}
+
+// subject puts the run, as it is called everywhere else, in the place of the agent in the
+// first line of an explanation.
+func (r *fanResult) subject(line string) string {
+	what := strings.TrimPrefix(line, "errand: ")
+	if of, ok := strings.CutPrefix(what, visible.Line(r.Provider)); ok {
+		what = strings.TrimLeft(of, ": ")
+	}
+	return fmt.Sprintf("errand: %d %s: %s", r.Index+1, visible.Line(r.Name), what)
 }
 
 // refused says why nothing was started, and returns the exit status.

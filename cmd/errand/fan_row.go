@@ -2,12 +2,15 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"os/exec"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/internal/visible"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
@@ -231,17 +234,28 @@ func (r *row) finish(res *fanResult, now time.Time) {
 	}
 }
 
-// failure says in a line why a run has failed.
+// maxFailure is how much is said of a failure where it is not explained, in columns.
+const maxFailure = 100
+
+// failure says in a short line why a run has failed.
 func failure(res *fanResult) string {
-	switch {
-	case res.Error != nil:
-		return visible.Line(fmt.Sprintf("%s: %s", res.Error.Step, res.Error.Message))
+	return cutColumns(visible.Line(failureText(res)), maxFailure)
+}
+
+func failureText(res *fanResult) string {
+	switch e := res.Error; {
+	case e != nil && e.Kind == client.KindSpawn && errors.Is(e, exec.ErrNotFound):
+		return "not installed"
+	case e != nil && e.Step == client.StepConfig:
+		return e.Message
+	case e != nil:
+		return fmt.Sprintf("%s: %s", e.Step, e.Message)
 	case res.Stop == stopreason.Refusal:
 		return "the agent refused"
 	case res.Stop == stopreason.MaxTokens:
 		return "the answer was cut short at the model's token limit"
 	case res.failed && len(res.Warnings) > 0:
-		return visible.Line(res.Warnings[len(res.Warnings)-1])
+		return res.Warnings[len(res.Warnings)-1]
 	}
 	return "it ended as " + string(res.Stop)
 }

@@ -163,10 +163,32 @@ func TestFanShowsAll(t *testing.T) {
 		t.Errorf("stdout (-want +got):\n%s", diff)
 	}
 	has(t, "stderr", got.stderr, "1 errand.test: started\n", "1 errand.test: done in ", "2 errand.test: failed: session/prompt: ",
-		"errand: 2 errand.test: session/prompt: ", "  | out of memory\n  | really\n", "errand: 3 errand.test refused\n", "errand: 1 of 3 completed, 2 failed; wanted 3\n")
+		"errand: 2 errand.test: session/prompt: ", "  | out of memory\n  | really\n", "errand: 3 errand.test: refused\n", "errand: 1 of 3 completed, 2 failed; wanted 3\n")
 	if strings.ContainsAny(got.stdout+got.stderr, "\x1b\u202e\r") {
 		t.Errorf("there are control characters:\n%q\n%q", got.stdout, got.stderr)
 	}
+}
+
+// What went wrong is said at length once, and short elsewhere, of the run by its name.
+func TestFanExplainsOnce(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	prompts := []string{`{"prompt": "refuses", "name": "login"}`, `{"prompt": "hi", "name": "logout", "agent": "gemini"}`, `{"prompt": "crashes", "name": "` + strings.Repeat("long ", 5) + `"}`}
+	p.Env = []string{"PATH=" + t.TempDir()}
+	got := p.fan(prompts)
+	has(t, "stdout", got.stdout, "== 1 login: failed: the agent refused ==\n", "== 2 logout: failed: not installed ==\n")
+	has(t, "stderr", got.stderr, "2 logout: failed: not installed in ", "errand: 1 login: refused\n", "errand: 2 logout: spawn: command \"gemini\": ")
+	if n := strings.Count(got.stdout+got.stderr, "executable file not found"); n != 1 {
+		t.Errorf("it is said %d times:\n%s%s", n, got.stdout, got.stderr)
+	}
+	for line := range strings.Lines(got.stdout) {
+		if len(line) > 160 {
+			t.Errorf("a heading of %d bytes: %s", len(line), line)
+		}
+	}
+	p.Env = []string{"ERRAND_DEPTH=1", "ERRAND_MAX_DEPTH=1"}
+	got = p.fan([]string{`{"prompt": "refuses", "name": "deep"}`})
+	has(t, "stderr", got.stderr, "1 deep: failed: delegations are 1 deep here", "errand: 1 deep: delegations are 1 deep here")
 }
 
 // Piped there is a line for each thing that happens.

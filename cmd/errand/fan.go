@@ -53,7 +53,7 @@ be the same: agents, prompts, directories, names, and what the agents may do.`,
   errand fan --first --agent claude --agent gemini "Explain this error: …"
   errand fan --agent opencode --prompts tasks.jsonl --jobs 4 --json > results.json
   errand fan --worktree --permission allow --agent codex --agent claude --json "Fix the test" |
-    jq -r '.results[0].patch' | git apply
+    jq -r '.results[0].patch' | git -C "$(git rev-parse --show-toplevel)" apply
   errand fan --agent codex --prompts tasks.jsonl --journal ./journal
   errand fan --agent codex --prompts tasks.jsonl --journal ./journal --resume`,
 		Args: cobra.ArbitraryArgs,

@@ -27,9 +27,12 @@ type fanReport struct {
 	Warnings []string        `json:"warnings"`
 }
 
+// totalsType is what the last line of --events is told by.
+const totalsType = "totals"
+
 // fanTotals is the last line of --events.
 type fanTotals struct {
-	Type          string          `json:"type"` // "totals"
+	Type          string          `json:"type"` // totalsType
 	Time          time.Time       `json:"time"`
 	SchemaVersion int             `json:"schemaVersion"`
 	Reached       bool            `json:"reached"`
@@ -61,7 +64,7 @@ func (r *fanReport) text(f *fanFlags) string {
 	case f.json:
 		return encode(r)
 	case f.events:
-		return encode(fanTotals{"totals", time.Now(), r.SchemaVersion, r.Reached, r.Wanted, r.Totals, r.Error, r.Warnings})
+		return encode(fanTotals{totalsType, time.Now(), r.SchemaVersion, r.Reached, r.Wanted, r.Totals, r.Error, r.Warnings})
 	}
 	var b strings.Builder
 	for _, res := range r.Results {

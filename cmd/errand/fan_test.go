@@ -298,11 +298,20 @@ func TestFanEvents(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	got := p.fan([]string{"quick", `{"prompt": "crashes", "name": "zwei"}`, `{"prompt": "hi", "dir": "gone"}`}[:2], "--events")
-	_, resolved := schema(t, "event")
+	_, resolved := schema(t, "fan-event")
+	_, ofEvents := schema(t, "event")
 	lines := slices.Collect(strings.Lines(got.stdout))
+	validate(t, resolved, lines[len(lines)-1])
+	for _, bad := range []string{`{"type": "totals"}`, `{"type": "end"}`, strings.Replace(lines[0], `"index":`, `"inde":`, 1), strings.Replace(lines[0], `"type":"start"`, `"type":"stat"`, 1)} {
+		var doc any
+		if err := json.Unmarshal([]byte(bad), &doc); err != nil || resolved.Validate(doc) == nil {
+			t.Errorf("it is taken for an event: %v, %s", err, bad)
+		}
+	}
 	ends, types := map[int]*subagent.Result{}, map[int]string{}
 	for _, line := range lines[:len(lines)-1] {
 		validate(t, resolved, line)
+		validate(t, ofEvents, line)
 		var e fanEvent
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatal(err)

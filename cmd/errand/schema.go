@@ -24,12 +24,13 @@ var schemas = map[string]func() ([]byte, error){
 	"result":  func() ([]byte, error) { return schemaText(schemaOf[subagent.Result]("The result of a run")) },
 	"audit":   func() ([]byte, error) { return schemaText(auditSchema()) },
 	"fan":     func() ([]byte, error) { return schemaText(schemaOf[fanReport]("The results of errand fan")) },
-	"event":   func() ([]byte, error) { return schemaText(eventSchema()) },
+	"event":   func() ([]byte, error) { return schemaText(eventSchema[subagent.Event]("An event of a run: a line of errand run --events")) },
 	"request": func() ([]byte, error) { return schemaText(schemaOf[subagent.Request]("A task for an agent")) },
 	"policy":  func() ([]byte, error) { return permission.PolicySchema(), nil },
 	"permission": func() ([]byte, error) {
 		return schemaText(schemaOf[permission.Question]("What a permission command reads from its stdin"))
 	},
+	"fan-event":        func() ([]byte, error) { return schemaText(fanEventSchema()) },
 	"permission-reply": func() ([]byte, error) { return schemaText(replySchema()) },
 }
 
@@ -43,7 +44,8 @@ func newSchema(con *console) *cobra.Command {
 		Long: `Schema prints a JSON Schema (draft 2020-12), or without a NAME the names there are:
   ` + strings.Join(names, "\n  ") + `
 Result is what --json prints, event a line of --events and audit one of --audit; fan is
-what errand fan --json prints, with results in it; policy is the file of --policy,
+what errand fan --json prints, with results in it, fan-event a line of its --events and of
+its journal; policy is the file of --policy,
 permission what the program of --permission-command reads and permission-reply what it may
 write; request is the library's, subagent.Request, which errand neither reads nor
 prints. Fields may be added to these documents and none is renamed or removed. What is
@@ -130,8 +132,9 @@ func loosen(name string, s *jsonschema.Schema) {
 	}
 }
 
-func eventSchema() (*jsonschema.Schema, error) {
-	s, err := schemaOf[subagent.Event]("An event of a run: a line of errand run --events")
+// eventSchema is that of E, which is an event, or has one embedded.
+func eventSchema[E any](title string) (*jsonschema.Schema, error) {
+	s, err := schemaOf[E](title)
 	if err != nil {
 		return nil, err
 	}
@@ -144,6 +147,27 @@ func eventSchema() (*jsonschema.Schema, error) {
 	} {
 		hasField(s, e.kind, e.field)
 	}
+	return s, nil
+}
+
+// fanEventSchema is that of an event, or of the totals, which are told apart by their type.
+func fanEventSchema() (*jsonschema.Schema, error) {
+	event, err := eventSchema[fanEvent]("An event of a run")
+	if err != nil {
+		return nil, err
+	}
+	totals, err := schemaOf[fanTotals]("The last line")
+	if err != nil {
+		return nil, err
+	}
+	is := any(totalsType)
+	totals.Properties["type"].Const = &is
+	s := &jsonschema.Schema{
+		Schema: event.Schema, Title: "A line of errand fan --events", Type: "object",
+		If:   &jsonschema.Schema{Properties: map[string]*jsonschema.Schema{"type": {Const: &is}}},
+		Then: totals, Else: event,
+	}
+	event.Schema, totals.Schema = "", ""
 	return s, nil
 }
 

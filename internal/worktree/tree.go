@@ -117,7 +117,7 @@ func (o Options) makeOuter(repo *repository) (string, error) {
 	if below, err := filepath.Rel(repo.top, parent); err == nil && filepath.IsLocal(below) {
 		return "", refuse("the directory for work trees %s lies in the work tree %s, which is not to be touched: name another one", parent, repo.top)
 	}
-	outer, err := os.MkdirTemp(parent, "errand-")
+	outer, err := os.MkdirTemp(parent, "errand-worktree-")
 	if err != nil {
 		return "", refuse("the directory for work trees: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync"
 	"syscall"
 	"unsafe"
 
@@ -44,6 +45,7 @@ func spawn(ctx context.Context, spec Spec, argv []string, stdio files) (*family,
 		line.close()
 		return nil, err
 	}
+	leaders.add(proc.Pid)
 	line.tie(proc.Pid)
 	f := &family{proc: proc, native: native{
 		line:     line,
@@ -57,6 +59,38 @@ func spawn(ctx context.Context, spec Spec, argv []string, stdio files) (*family,
 		f.pidfd = os.NewFile(uintptr(pidfd), "pidfd")
 	}
 	return f, nil
+}
+
+// leaders are the children that lead a group and are not reaped: the first process of each
+// run there is. None of them belongs to another run, and in a crowd most of the young
+// processes are of them.
+var leaders pidSet
+
+// pidSet is a set of processes. Its methods may be called from any goroutine.
+type pidSet struct {
+	mu   sync.RWMutex // guards pids
+	pids map[int]bool
+}
+
+func (s *pidSet) add(pid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pids == nil {
+		s.pids = map[int]bool{}
+	}
+	s.pids[pid] = true
+}
+
+func (s *pidSet) remove(pid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.pids, pid)
+}
+
+func (s *pidSet) has(pid int) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.pids[pid]
 }
 
 // await returns when the child has exited, and leaves it unreaped: as long as it is,
@@ -88,6 +122,7 @@ func (f *family) await() Exit {
 
 // release lets go of what the family holds. The child has exited.
 func (f *family) release() {
+	leaders.remove(f.proc.Pid) // before its number can be given away
 	f.proc.Wait()
 	if f.pidfd != nil {
 		f.pidfd.Close()

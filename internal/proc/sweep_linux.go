@@ -14,7 +14,7 @@ import (
 const relists = 100
 
 // newcomers yields the processes begun since the child, each once, and some older
-// ones. It lists them anew until nobody is new, so that one that forks and goes while
+// ones, but no other run's first. It lists them anew until nobody is new, so that one that forks and goes while
 // the others are looked at is found by its child. If it never comes to an end, because
 // they fork faster than they can be looked at, it gives up, and f.settled is false; so it
 // is, and f.blind says why, if they cannot be listed.
@@ -30,7 +30,7 @@ func (f *family) newcomers(yield func(pid int) bool) {
 			return
 		}
 		for _, pid := range pids {
-			if seen[pid] {
+			if seen[pid] || leaders.has(pid) {
 				continue
 			}
 			seen[pid], fresh = true, true

@@ -72,7 +72,16 @@ func (p *fallback) Name() string { return p.name }
 func (p *fallback) Capabilities() []Capability { return slices.Clone(p.offered) }
 
 func (p *fallback) under(l *Limits) bool {
-	return !slices.ContainsFunc(p.providers, func(inner Provider) bool { return !l.covers(inner) })
+	return slices.ContainsFunc(p.providers, l.covers)
+}
+
+func (p *fallback) put(l *Limits) Provider {
+	all := *p
+	all.providers = make([]Provider, len(p.providers))
+	for i, inner := range p.providers {
+		all.providers[i] = l.Provider(inner)
+	}
+	return &all
 }
 
 func (p *fallback) Start(ctx context.Context, req Request) (Run, error) {

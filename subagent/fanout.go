@@ -174,6 +174,7 @@ func (t *fanTask) enter(own []*pool) (err error) {
 		return configError("task %d has no provider", t.index)
 	}
 	t.name = t.Provider.Name()
+	t.Provider = t.limits.Provider(t.Provider)
 	if p, ok := t.Provider.(*limitedProvider); ok && p.limits == t.limits {
 		t.Provider = p.Provider // the place is for both
 	}

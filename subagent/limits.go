@@ -73,18 +73,27 @@ func NewLimits(o LimitOptions) (*Limits, error) {
 }
 
 // Provider returns p under l: its Start waits for a slot, or until its context ends, and
-// Close of its runs gives it back. A provider that is under l already is returned as it is.
+// Close of its runs gives it back. A provider that is under l already is not put under it
+// again. Where one of a Fallback's is, the others are put under it, and not the Fallback:
+// what holds a slot must not wait for another one. It does not see what is within a provider
+// of another package.
 func (l *Limits) Provider(p Provider) Provider {
 	if l.covers(p) {
-		return p
+		return p.(wrapping).put(l)
 	}
 	return &limitedProvider{Provider: p, limits: l}
 }
 
-// covers reports whether the runs of p have their slots from l already.
+// wrapping is a provider around others, which may be under limits.
+type wrapping interface {
+	under(*Limits) bool   // whether any of the others is, or it is itself
+	put(*Limits) Provider // for one that is: the same with all of the others under them
+}
+
+// covers reports whether runs of p have their slots from l already, or some of them.
 func (l *Limits) covers(p Provider) bool {
-	under, ok := p.(interface{ under(*Limits) bool })
-	return ok && under.under(l)
+	w, ok := p.(wrapping)
+	return ok && w.under(l)
 }
 
 // limitedProvider is a provider under limits.
@@ -94,6 +103,13 @@ type limitedProvider struct {
 }
 
 func (p *limitedProvider) under(l *Limits) bool { return p.limits == l || l.covers(p.Provider) }
+
+func (p *limitedProvider) put(l *Limits) Provider {
+	if p.limits == l {
+		return p
+	}
+	return &limitedProvider{Provider: l.Provider(p.Provider), limits: p.limits}
+}
 
 func (p *limitedProvider) Start(ctx context.Context, req Request) (Run, error) {
 	// What needs no slot to be refused is not kept waiting for one.
@@ -145,8 +161,8 @@ type limitedPlace struct {
 	once   sync.Once
 }
 
-// enter takes a place in the queue for a run of p: for the slots that l says, and one of
-// each of more.
+// enter takes a place in the queue for a run of p: for the slots that l says, unless p is
+// under l, and one of each of more.
 func (l *Limits) enter(p Provider, more ...*pool) (*limitedPlace, error) {
 	if l.covers(p) {
 		return &limitedPlace{place: l.queue.join(more...)}, nil

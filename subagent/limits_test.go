@@ -300,3 +300,41 @@ func TestLimitsTwice(t *testing.T) {
 		check.Equal(t, fmt.Sprint("result ", i), res.Stop, stopreason.Completed)
 	}
 }
+
+// A fallback of which one provider is under the limits already does not wait for itself, and
+// each of its tries has the slots of its own provider.
+func TestLimitsPartly(t *testing.T) {
+	for name, put := range map[string]func(l *subagent.Limits, p subagent.Provider) (subagent.Provider, *subagent.FanOutOptions){
+		"a fan-out's": func(l *subagent.Limits, p subagent.Provider) (subagent.Provider, *subagent.FanOutOptions) {
+			return p, &subagent.FanOutOptions{Limits: l}
+		},
+		"the provider's": func(l *subagent.Limits, p subagent.Provider) (subagent.Provider, *subagent.FanOutOptions) {
+			return l.Provider(p), nil
+		},
+		"both": func(l *subagent.Limits, p subagent.Provider) (subagent.Provider, *subagent.FanOutOptions) {
+			return l.Provider(p), &subagent.FanOutOptions{Limits: l}
+		},
+		"within others": func(l *subagent.Limits, p subagent.Provider) (subagent.Provider, *subagent.FanOutOptions) {
+			return newLimits(t, subagent.LimitOptions{Runs: 2}).Provider(p), &subagent.FanOutOptions{Limits: l}
+		},
+		"within another fallback": func(l *subagent.Limits, p subagent.Provider) (subagent.Provider, *subagent.FanOutOptions) {
+			return fallback(t, nil, p, missing(t)), &subagent.FanOutOptions{Limits: l}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLimits(t, subagent.LimitOptions{Runs: 1, Total: 4})
+				m := l.Provider(newMeter(t, "m"))
+				p, o := put(l, fallback(t, nil, missing(t), m))
+				// Who waits for himself waits for ever, and here that is a deadlock.
+				got := summaries(subagent.Gather(t.Context(), tasks(t, p, "answer 1", "answer 2"), o))
+				if want := []string{"completed - answer 1", "completed - answer 2"}; !slices.Equal(got, want) {
+					t.Errorf("got %q, want %q", got, want)
+				}
+				// That was all: two tries each, each under the limits.
+				_, err := m.Start(t.Context(), tasks(t, m, "answer")[0].Request)
+				asError(t, err, client.KindLimit)
+			})
+		})
+	}
+}

@@ -100,6 +100,12 @@ type worktreeProvider struct {
 
 func (p *worktreeProvider) under(l *Limits) bool { return l.covers(p.Provider) }
 
+func (p *worktreeProvider) put(l *Limits) Provider {
+	all := *p
+	all.Provider = l.Provider(p.Provider)
+	return &all
+}
+
 func (p *worktreeProvider) Start(ctx context.Context, req Request) (Run, error) {
 	dir, err := prepare(ctx, p, &req, "")
 	if err != nil {

@@ -221,6 +221,24 @@ func TestTerminalEnv(t *testing.T) {
 	}
 }
 
+// An agent cannot make a command forget how deep it is.
+func TestTerminalDepth(t *testing.T) {
+	for how, request := range map[string]string{
+		"beside the command": `"command":"env","env":[{"name":"ERRAND_DEPTH","value":"0"},{"name":"ERRAND_MAX_DEPTH","value":"100"}]`,
+		"before it":          `"command":"ERRAND_DEPTH=0 ERRAND_MAX_DEPTH=100 env"`,
+	} {
+		h := host(t, client.Options{Terminals: true, Permission: permission.Allow()}, `on session/prompt
+  request terminal/create {"sessionId":"$session",`+request+`}
+  set t "$answer.terminalId"`+waits+shows)
+		h.command.Env = append(h.command.Env, "ERRAND_DEPTH=3", "ERRAND_MAX_DEPTH=4")
+		h.completes(h.session(), "go", "end_turn")
+		h.agent.Close()
+		if got := h.text(); !strings.Contains(got, "ERRAND_DEPTH=3") || !strings.Contains(got, "ERRAND_MAX_DEPTH=4") || strings.Contains(got, "=100") {
+			t.Errorf("%s: %s", how, got)
+		}
+	}
+}
+
 // Everything ends with the run.
 func TestTerminalsEndWithTheAgent(t *testing.T) {
 	for name, end := range map[string]func(a *client.Agent){

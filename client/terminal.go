@@ -240,12 +240,22 @@ func (a *Agent) terminalSpec(s *Session, r acp.CreateTerminalRequest) (proc.Spec
 			spec.Path, spec.Args = shell(r.Command)
 		}
 	}
+	// What the agent says of how deep it is does not count.
+	for _, entry := range a.spec.Env {
+		if strings.HasPrefix(entry, ourVariables) {
+			spec.Env = append(spec.Env, entry)
+		}
+	}
 	// A run within the agent's: the end of either ends the command, and the command's end
-	// nothing of the agent. What the agent says of this does not count.
+	// nothing of the agent. Nor does what it says of this.
 	spec.Env = append(spec.Env, proc.InRun(a.spec.Env, a.spec.RunID)[len(a.spec.Env):]...)
 	spec.Path = programIn(spec.Dir, spec.Path)
 	return spec, nil
 }
+
+// ourVariables is how the names of the variables begin by which a run tells those below it
+// where they stand.
+const ourVariables = "ERRAND_"
 
 // programIn returns the program that a path means in a directory.
 func programIn(dir, path string) string {

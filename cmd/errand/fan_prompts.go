@@ -5,6 +5,7 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -32,6 +33,7 @@ type promptLine struct {
 // begins with a brace. Blank lines are none. name is the file's, for errors.
 func parsePrompts(name string, text []byte) ([]promptLine, error) {
 	var lines []promptLine
+	var wrong mistakes
 	number := 0
 	for raw := range bytes.Lines(bytes.TrimPrefix(text, []byte("\ufeff"))) {
 		number++
@@ -41,10 +43,14 @@ func parsePrompts(name string, text []byte) ([]promptLine, error) {
 		}
 		line, err := parsePromptLine(raw)
 		if err != nil {
-			return nil, fmt.Errorf("--prompts %s:%d: %w", name, number, err)
+			wrong.add(fmt.Errorf("--prompts %s:%d: %w", name, number, err))
+			continue
 		}
 		line.number = number
 		lines = append(lines, line)
+	}
+	if err := wrong.err(); err != nil {
+		return nil, err
 	}
 	if len(lines) == 0 {
 		return nil, fmt.Errorf("--prompts %s: there is no prompt in it", name)
@@ -71,7 +77,7 @@ func parsePromptLine(raw []byte) (promptLine, error) {
 	}
 	// A field that is not known may be a condition that would not be heeded.
 	if err := json.Unmarshal(raw, &o, json.RejectUnknownMembers(true)); err != nil {
-		return promptLine{}, fmt.Errorf("a line that begins with a brace is a JSON object of prompt, dir, agent, labels, name and timeout: %w", err)
+		return promptLine{}, promptError(err)
 	}
 	for key := range o.Labels {
 		if strings.TrimSpace(key) == "" {
@@ -80,6 +86,25 @@ func parsePromptLine(raw []byte) (promptLine, error) {
 	}
 	prompt, err := promptBlocks(o.Prompt)
 	return promptLine{prompt: prompt, dir: o.Dir, agent: o.Agent, name: o.Name, labels: o.Labels, timeout: o.Timeout}, err
+}
+
+// promptError says what is wrong with an object in the words of the file, not of Go.
+func promptError(err error) error {
+	const fields = "a line that begins with a brace has prompt, dir, agent, labels, name and timeout"
+	e, ok := errors.AsType[*json.SemanticError](err)
+	if !ok || e.JSONPointer == "" {
+		return fmt.Errorf("a line that begins with a brace is a JSON object: %w", err)
+	}
+	field := strings.Join(slices.Collect(e.JSONPointer.Tokens()), ".")
+	switch {
+	case errors.Is(err, json.ErrUnknownName):
+		return fmt.Errorf("there is no field %q: %s", field, fields)
+	case field == "labels":
+		return errors.New(`labels is no object: write {"KEY": "VALUE"}`)
+	case field == "timeout":
+		return errors.New(`timeout is no text: write "5s"`)
+	}
+	return fmt.Errorf("%s is no text: put it in quotes", clip(field, 100))
 }
 
 // promptBlocks reads a prompt that is a text or a list of ACP content blocks.

@@ -209,18 +209,23 @@ func (r *fanResult) subject(line string) string {
 
 // refused says why nothing was started, and returns the exit status.
 func (x *fan) refused(ctx context.Context, err error) int {
-	r, status, text := x.newReport(nil), statusUsage, ""
+	r, status, texts := x.newReport(nil), statusUsage, []string{}
 	if _, ok := errors.AsType[*stopped](err); ok {
-		status, text = stopStatus(ctx), "cancelled before anything was started: "+err.Error()
-		r.Warnings = append(r.Warnings, text)
+		status, texts = stopStatus(ctx), []string{"cancelled before anything was started: " + err.Error()}
+		r.Warnings = append(r.Warnings, texts...)
 	} else {
 		r.Error = configError(err)
-		text = r.Error.Message
+		texts = []string{r.Error.Message}
+		if several, ok := errors.AsType[*mistakes](err); ok {
+			texts = several.texts()
+		}
 	}
 	var failed error
 	if x.flags.json || x.flags.events {
 		failed = x.out.deliver(r.text(x.flags), func(string) string { return r.text(x.flags) })
 	}
-	x.out.diag("errand: " + visible.Line(text) + "\n")
+	for _, text := range texts {
+		x.out.diag("errand: " + visible.Line(text) + "\n")
+	}
 	return x.out.end(failed, status, stopStatus(ctx))
 }

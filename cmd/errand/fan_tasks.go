@@ -54,6 +54,7 @@ func (f *fanFlags) prepare(ctx, kill context.Context, prompts, command []string,
 			}
 		}
 	}
+	var wrong mistakes
 	for _, line := range lines {
 		if !f.promptsSet {
 			break
@@ -63,8 +64,11 @@ func (f *fanFlags) prepare(ctx, kill context.Context, prompts, command []string,
 			err = x.add(agent, line)
 		}
 		if err != nil {
-			return x, fmt.Errorf("--prompts %s:%d: %w", f.prompts, line.number, err)
+			wrong.add(fmt.Errorf("--prompts %s:%d: %w", f.prompts, line.number, err))
 		}
+	}
+	if err := wrong.err(); err != nil {
+		return x, err
 	}
 	if x.want, err = f.wanted(len(x.tasks)); err != nil {
 		return x, err

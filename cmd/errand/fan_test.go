@@ -511,6 +511,30 @@ func TestFanRefusedByEachRun(t *testing.T) {
 	}
 }
 
+func TestFanNoNumber(t *testing.T) {
+	t.Parallel()
+	got := newProgram(t).run("fan", "--agent", "demo", "--jobs", "x", "hi")
+	if has(t, "stderr", got.stderr, `--jobs "x": want a whole number`); got.status != statusUsage || strings.Contains(got.stderr, "strconv") {
+		t.Errorf("status %d\n%s", got.status, got.stderr)
+	}
+}
+
+// All mistakes in the prompts are told at once, as far as that is of use.
+func TestFanTellsAllMistakes(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	got := p.fan([]string{`{"prompt": ""}`, "good", `{"promt": "a"}`})
+	if got.status != statusUsage || strings.Count(got.stderr, "errand: --prompts prompts:") != 2 {
+		t.Errorf("status %d\n%s", got.status, got.stderr)
+	}
+	prompts := []string{`{"prompt": "a", "agent": "gemeni"}`, "good", `{"prompt": "a", "dir": "gone"}`}
+	got = p.fan(append(prompts, slices.Repeat([]string{`{"prompt": "a", "timeout": "5"}`}, 2*maxMistakes)...), "--json")
+	has(t, "stderr", got.stderr, `errand: --prompts prompts:1: agent: there is no agent "gemeni"`, "errand: --prompts prompts:3: dir: ", "errand: and 22 more mistakes like these\n")
+	if n := strings.Count(got.stderr, "\n"); n != maxMistakes+1 || got.report(t).Error == nil {
+		t.Errorf("%d lines on stderr:\n%s", n, got.stderr)
+	}
+}
+
 // A policy, an audit and the notes are what all have in common.
 func TestFanSharesFlags(t *testing.T) {
 	t.Parallel()

@@ -101,6 +101,9 @@ func explainFlag(_ *cobra.Command, err error) error {
 	if invalid := (*pflag.InvalidValueError)(nil); errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "bool" {
 		return fmt.Errorf("--%s=%s: there is true and false", invalid.GetFlag().Name, invalid.GetValue())
 	}
+	if invalid := (*pflag.InvalidValueError)(nil); errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "int" {
+		return fmt.Errorf("--%s %q: want a whole number", invalid.GetFlag().Name, invalid.GetValue())
+	}
 	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
 		return fmt.Errorf("%w; the agent's own flags stand after --, and a PROMPT that begins with a dash is piped in", err)
 	}

@@ -168,10 +168,6 @@ func (p *Pool) Start(ctx context.Context, req Request) (Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if dropped(ctx) != nil {
-		// A work tree of its own: spares know nothing of it, and nobody comes to it again.
-		return p.acp.start(ctx, req, dir, d)
-	}
 	key := poolKey{dir, -1}
 	if req.MaxDepth != nil {
 		key.levels = *req.MaxDepth
@@ -198,12 +194,15 @@ func (p *Pool) Close() {
 }
 
 // take returns a spare for a run, nil if there is none. Either way there are some more for
-// the next run like it soon.
+// the next run like it soon, unless that cannot come.
 func (p *Pool) take(ctx context.Context, key poolKey) (*spare, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return nil, configError("the pool is closed")
+	}
+	if inWorktree(ctx) {
+		return nil, nil // spares know nothing of the tree, and nobody comes to it again
 	}
 	p.gate, _ = ctx.Value(gateKey{}).(*gate)
 	s := p.shelves[key]

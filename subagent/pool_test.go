@@ -331,6 +331,10 @@ func TestPoolClose(t *testing.T) {
 	check.Equal(t, "spares", p.Spares(), 0)
 	_, err = p.Start(t.Context(), subagent.Request{Dir: dir, Prompt: subagent.Text("go")})
 	check.Has(t, asError(t, err, client.KindConfig).Error(), "scripted", "closed")
+	inTree := trees(t, p, subagent.WorktreeOptions{})
+	_, err = inTree.provider.Start(t.Context(), inTree.request())
+	check.Has(t, asError(t, err, client.KindConfig).Error(), "scripted", "closed")
+	inTree.empty()
 	if err := os.WriteFile(filepath.Join(dir, "go-on"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

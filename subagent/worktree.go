@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -111,7 +112,7 @@ func (p *worktreeProvider) Start(ctx context.Context, req Request) (Run, error) 
 	if err != nil {
 		return nil, err
 	}
-	w := &worktreeRun{opts: &p.opts, started: time.Now(), tell: req.Events}
+	w := &worktreeRun{opts: &p.opts, provider: p.Name(), req: &req, started: time.Now(), tell: req.Events}
 	w.tree, err = worktree.New(ctx, dir, worktree.Options{
 		Parent: p.opts.Parent, Uncommitted: p.opts.Uncommitted, MaxPatch: p.opts.MaxPatch,
 	})
@@ -155,12 +156,14 @@ func treeError(ctx context.Context, err error) *Error {
 // worktreeRun is a run in a work tree.
 type worktreeRun struct {
 	Run
-	opts    *WorktreeOptions
-	tree    *worktree.Tree
-	started time.Time
-	madeIn  time.Duration // how long the tree took
-	cancel  context.CancelFunc
-	tell    func(Event) // the request's; nil without one
+	opts     *WorktreeOptions
+	provider string
+	req      *Request
+	tree     *worktree.Tree
+	started  time.Time
+	madeIn   time.Duration // how long the tree took
+	cancel   context.CancelFunc
+	tell     func(Event) // the request's; nil without one
 
 	settle  sync.Once
 	outcome *Result // set by settle
@@ -243,7 +246,7 @@ func (w *worktreeRun) Wait(ctx context.Context) (*Result, error) {
 
 func (w *worktreeRun) Close() *Result {
 	w.closeOnce.Do(func() {
-		final := w.with(w.Run.Close())
+		final := w.closed()
 		w.cancel()
 		closing := time.Now()
 		w.finish(&final)
@@ -253,6 +256,29 @@ func (w *worktreeRun) Close() *Result {
 		w.final = &final
 	})
 	return w.final
+}
+
+// closed closes the run within and returns its final result, or what there is where that
+// Close panics or ends its goroutine: the tree is still to be seen to.
+func (w *worktreeRun) closed() Result {
+	var res *Result
+	var err *Error
+	var closing sync.WaitGroup
+	closing.Go(func() { // ends with the Close of the run within
+		defer func() {
+			if res == nil {
+				err = panicked(recover())
+			}
+		}()
+		res = w.Run.Close()
+	})
+	closing.Wait()
+	if err == nil {
+		return w.with(res)
+	}
+	broken := *w.settled(notStarted(w.provider, w.req, err))
+	broken.Warnings = append(slices.Clone(broken.Warnings), err.Message+" when it was closed")
+	return broken
 }
 
 // finish says what the run has changed, and removes the tree or keeps it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -305,6 +306,49 @@ func TestWorktreePanic(t *testing.T) {
 		s.provider.Start(t.Context(), s.request())
 	}()
 	s.empty()
+}
+
+// A provider whose Close panics, or ends its goroutine, costs neither the patch nor the
+// outcome, and its tree does not stay.
+func TestWorktreeBrokenClose(t *testing.T) {
+	for name, end := range map[string]func(){"panics": boom, "ends its goroutine": runtime.Goexit} {
+		for _, waited := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, waited %v", name, waited), func(t *testing.T) {
+				started := make(chan struct{})
+				s := trees(t, panicky{Provider: worker(t, func(ctx context.Context, in *gittest.Repo) error {
+					in.Write("a", "b\n")
+					close(started)
+					if !waited {
+						<-ctx.Done()
+					}
+					return nil
+				}), close: end}, subagent.WorktreeOptions{})
+				run, err := s.provider.Start(t.Context(), s.request())
+				if err != nil {
+					t.Fatal(err)
+				}
+				<-started
+				if waited {
+					ended(t, outcome(t, run), stopreason.Completed, "")
+				}
+				final := run.Close()
+				if again := run.Close(); again != final {
+					t.Errorf("closed again: %p, not %p", again, final)
+				}
+				if waited {
+					ended(t, final, stopreason.Completed, "")
+				} else {
+					ended(t, final, stopreason.Error, client.KindAgent)
+				}
+				check.Equal(t, "changes", changed(final), "modified a")
+				check.Has(t, patch(t, final), "-a\n+b\n")
+				check.Equal(t, "warnings", strings.Join(final.Warnings, "; "), "the provider "+map[string]string{
+					"panics": "panicked", "ends its goroutine": "ended its goroutine",
+				}[name]+" when it was closed")
+				s.empty()
+			})
+		}
+	}
 }
 
 // A provider that does not go where it is told is no provider for a tree.

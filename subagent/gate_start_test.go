@@ -60,3 +60,27 @@ func TestStartsOfProcesses(t *testing.T) {
 	}
 	check.Equal(t, "starts", string(text), strings.Repeat("begin\nend\n", 8))
 }
+
+// The spares of a pool under limits wait for other starts as runs do.
+func TestStartsOfSpares(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(canonical(t, t.TempDir()), "log")
+	p := pool(t, fmt.Sprintf(`
+		append %[1]q begin
+		on session/new; append %[1]q end
+		on session/prompt; stop end_turn`, log), nil, &subagent.PoolOptions{Recent: 4, Spares: 2})
+	limited := newLimits(t, subagent.LimitOptions{Starts: 1}).Provider(p)
+	var list []subagent.Task
+	for range 4 { // each in a directory of its own
+		list = append(list, tasks(t, limited, "go")...)
+	}
+	for i, res := range subagent.Gather(bounded(t), list, nil) {
+		check.Equal(t, fmt.Sprint("stop of ", i), res.Stop, stopreason.Completed)
+	}
+	ready(t, p, 8)
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check.Equal(t, "starts", string(text), strings.Repeat("begin\nend\n", 12))
+}

@@ -388,6 +388,9 @@ func TestPoolIsKilled(t *testing.T) {
 	ready(t, p, 0)
 	_, err := p.Start(t.Context(), subagent.Request{Dir: dir, Prompt: subagent.Text("go")})
 	asError(t, err, client.KindCancelled)
+	if err := before.Check(); err != nil {
+		t.Errorf("before it is closed: %v", err)
+	}
 	p.Close()
 	if err := before.Check(); err != nil {
 		t.Error(err)

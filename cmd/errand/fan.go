@@ -81,7 +81,8 @@ type fanFlags struct {
 	agents                        []string
 	prompts, journal              string
 	jobs, quorum, retries, starts int
-	first, worktree, resume       bool
+	first, worktree, uncommitted  bool
+	resume                        bool
 	// What was given at all.
 	promptsSet, quorumSet, journalSet bool
 }
@@ -91,11 +92,12 @@ func (f *fanFlags) register(set *pflag.FlagSet) {
 	set.StringArrayVar(&f.agents, "agent", nil, "the `NAME` of a preset (see 'errand agents'), or demo, the built-in agent; repeatable")
 	set.StringVar(&f.prompts, "prompts", "", "read the prompts from a `FILE`, or stdin (-), a line each or a JSON object a line")
 	set.IntVar(&f.jobs, "jobs", subagent.DefaultFanOutLimit, "how many runs there may be at once, `N`")
-	set.IntVar(&f.starts, "starts", 0, "how many agents of one command may be starting at once, `N`; 0: no limit.\nTwo starts of npx race each other's cache")
+	set.IntVar(&f.starts, "starts", 0, "how many agents of one command may be starting at once, `N` (default no limit).\nTwo starts of npx race each other's cache")
 	set.BoolVar(&f.first, "first", false, "one run that completes is enough: cancel the others then")
 	set.IntVar(&f.quorum, "quorum", 0, "`N` runs that complete are enough: cancel the others then")
 	set.IntVar(&f.retries, "retries", 0, "try again up to `N` times where a run has failed before anything of its prompt was sent")
 	set.BoolVar(&f.worktree, "worktree", false, "give each run a git work tree of its own, of the repository that DIR is in, at HEAD;\nwhat it changed is in its result, as a patch and a list of files")
+	set.BoolVar(&f.uncommitted, "uncommitted", false, "have the --worktree begin with what is not committed, too; the patch is relative to that")
 	set.StringVar(&f.journal, "journal", "", "keep what happens in a `DIR` as it happens; it is made, and must not have another use")
 	set.BoolVar(&f.resume, "resume", false, "go on with what is in the --journal: run only what has not completed")
 	f.registerRun(set)
@@ -125,6 +127,8 @@ func (f *fanFlags) check() error {
 		return fmt.Errorf("--starts %d: must be at least 1, or 0 for no limit", f.starts)
 	case f.retries < 0:
 		return fmt.Errorf("--retries %d: must not be negative", f.retries)
+	case f.uncommitted && !f.worktree:
+		return errors.New("--uncommitted needs --worktree")
 	case f.worktree && strings.Contains(f.wrap, "{dir}"):
 		return errors.New("--worktree and a --wrap with {dir} exclude each other: where a run's work tree is, is not known before")
 	case f.journalSet && f.journal == "":

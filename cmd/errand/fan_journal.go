@@ -74,10 +74,10 @@ func (x *fan) digest(t *fanTask) (string, error) {
 		Request                           subagent.Request
 		Permission, PermissionCommand, FS string
 		Policy                            *permission.Rules
-		Terminal, Worktree                bool
+		Terminal, Worktree, Uncommitted   bool
 	}{
 		t.words(), names, f.pathMap, subagent.Request{Prompt: t.prompt, Dir: t.dir, MaxDepth: t.maxDepth},
-		f.permission, t.redact(f.permissionCommand), f.fs, t.rules, f.terminal, f.worktree,
+		f.permission, t.redact(f.permissionCommand), f.fs, t.rules, f.terminal, f.worktree, f.uncommitted,
 	})
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), err

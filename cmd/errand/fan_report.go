@@ -74,7 +74,9 @@ func (r *fanReport) text(f *fanFlags) string {
 		if b.Len() > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString(res.heading() + "\n")
+		if !f.quiet || len(r.Results) > 1 { // of several it says whose answer it is
+			b.WriteString(res.heading() + "\n")
+		}
 		text := visible.Text(res.Output)
 		if b.WriteString(text); text != "" && !strings.HasSuffix(text, "\n") {
 			b.WriteString("\n")

@@ -194,7 +194,7 @@ func (x *fan) subagentTask(t *fanTask) (subagent.Task, error) {
 	}
 	provider, err := t.provider, error(nil)
 	if x.flags.worktree {
-		provider, err = subagent.Worktree(provider, &subagent.WorktreeOptions{Kill: t.opts.Kill})
+		provider, err = subagent.Worktree(provider, &subagent.WorktreeOptions{Uncommitted: x.flags.uncommitted, Kill: t.opts.Kill})
 	}
 	if n := x.flags.retries; n > 0 && err == nil {
 		provider, err = subagent.Fallback(t.agent.name, &subagent.FallbackOptions{Retries: n}, provider)
@@ -320,6 +320,9 @@ func (x *fan) earlier(i int) *fanResult {
 	res := x.journal.last(i)
 	if res == nil {
 		return nil
+	}
+	if denied := failedOnDenied(res); !x.flags.failOnDenied {
+		res.Warnings = slices.DeleteFunc(res.Warnings, func(w string) bool { return w == denied })
 	}
 	return &fanResult{Index: i, Name: x.tasks[i].name, Resumed: true, Result: res, failed: len(x.flags.faults(res)) > 0}
 }

@@ -223,6 +223,9 @@ on session/prompt
 	if quiet.stderr != "" || strings.Count(quiet.stdout, "== ") != 2 || quiet.status != statusOK {
 		t.Errorf("--quiet: status %d, stdout %q, stderr %q", quiet.status, quiet.stdout, quiet.stderr)
 	}
+	if quiet := p.run("fan", "--quiet", "--agent", "demo", "hi"); strings.Contains(quiet.stdout, "== ") {
+		t.Errorf("--quiet, of a single run: %q", quiet.stdout)
+	}
 }
 
 // What is done for an agent, and why a policy does not allow, is told with its run.
@@ -434,6 +437,7 @@ func TestFanBadUsage(t *testing.T) {
 		{"first and quorum", []string{"--agent", "demo", "--first", "--quorum", "1", "hi"}, "", "--first and --quorum"},
 		{"no quorum", []string{"--agent", "demo", "--quorum", "0", "hi"}, "", "--quorum 0"},
 		{"too large a quorum", []string{"--agent", "demo", "--quorum", "2", "hi"}, "", "--quorum 2: there are only 1 runs"},
+		{"uncommitted without a work tree", []string{"--agent", "demo", "--uncommitted", "hi"}, "", "--uncommitted needs --worktree"},
 		{"no jobs", []string{"--agent", "demo", "--jobs", "0", "hi"}, "", "--jobs 0"},
 		{"negative starts", []string{"--agent", "demo", "--starts", "-1", "hi"}, "", "--starts -1"},
 		{"negative retries", []string{"--agent", "demo", "--retries", "-1", "hi"}, "", "--retries -1"},

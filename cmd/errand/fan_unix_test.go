@@ -373,6 +373,18 @@ on session/prompt
 	}
 	has(t, "stdout", run().stdout, "\nchanged: new-one.txt: added, +1 -0\n", "\nchanged: new-two.txt: added, +1 -0\n")
 
+	// What is not committed is there where that is said.
+	if err := os.WriteFile(filepath.Join(repo, "b.txt"), []byte("b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range [][]string{nil, {"--uncommitted"}} {
+		args := append([]string{"fan", "--json", "--worktree", "--dir", repo, "hi"}, flags...)
+		res := p.run(append(args, scripted(t, "on session/prompt\n  read b.txt\n  text \"$answer\"\n  stop end_turn\n")...)...).report(t).Results[0]
+		if there := res.Output == "b\n"; there != (flags != nil) {
+			t.Errorf("%q: it read %q", flags, res.Output)
+		}
+	}
+
 	got = p.run("fan", "--worktree", "--wrap", "env -C {dir}", "--agent", "demo", "hi")
 	if got.status != statusUsage {
 		t.Errorf("status %d with {dir}", got.status)

@@ -21,10 +21,12 @@ import (
 
 // schemas are the documents that have a JSON Schema, by name.
 var schemas = map[string]func() ([]byte, error){
-	"result":  func() ([]byte, error) { return schemaText(schemaOf[subagent.Result]("The result of a run")) },
-	"audit":   func() ([]byte, error) { return schemaText(auditSchema()) },
-	"fan":     func() ([]byte, error) { return schemaText(schemaOf[fanReport]("The results of errand fan")) },
-	"event":   func() ([]byte, error) { return schemaText(eventSchema[subagent.Event]("An event of a run: a line of errand run --events")) },
+	"result": func() ([]byte, error) { return schemaText(schemaOf[subagent.Result]("The result of a run")) },
+	"audit":  func() ([]byte, error) { return schemaText(auditSchema()) },
+	"fan":    func() ([]byte, error) { return schemaText(schemaOf[fanReport]("The results of errand fan")) },
+	"event": func() ([]byte, error) {
+		return schemaText(eventSchema[subagent.Event]("An event of a run: a line of errand run --events"))
+	},
 	"request": func() ([]byte, error) { return schemaText(schemaOf[subagent.Request]("A task for an agent")) },
 	"policy":  func() ([]byte, error) { return permission.PolicySchema(), nil },
 	"permission": func() ([]byte, error) {

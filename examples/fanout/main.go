@@ -2,6 +2,7 @@
 // it took.
 //
 //	go run ./examples/fanout "Where are errors swallowed?" opencode gemini claude
+//	go run ./examples/fanout "Hello" "bin/errand demo" "bin/errand demo"    (without any model)
 package main
 
 import (
@@ -9,6 +10,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"strings"
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/stopreason"
@@ -17,7 +19,7 @@ import (
 
 func main() {
 	if len(os.Args) < 3 {
-		log.Fatal("usage: fanout QUESTION AGENT...   (a preset, errand agents lists them, or a program)")
+		log.Fatal("usage: fanout QUESTION AGENT...   (a preset, errand agents lists them, or a command)")
 	}
 	if err := client.Undumpable(); err != nil { // or the agents could read our environment
 		log.Print(err)
@@ -48,11 +50,12 @@ func main() {
 	}
 }
 
-// newAgent makes the provider of a preset, or else of a program by that name.
+// newAgent makes the provider of a preset, or else of a command.
 func newAgent(name string) (subagent.Provider, error) {
 	preset, ok := client.LookupPreset(name)
 	if !ok {
-		preset = client.Preset{Path: name}
+		path, args, _ := strings.Cut(name, " ")
+		preset = client.Preset{Path: path, Args: strings.Fields(args)}
 	}
 	return subagent.NewACP(name, preset.Command(), &subagent.ACPOptions{
 		Graces: preset.Graces, Sweep: preset.Sweep, Hints: preset.SecretEnv,

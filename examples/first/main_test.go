@@ -57,7 +57,7 @@ func TestFirst(t *testing.T) {
 		},
 		"a failure does not win": {
 			map[string]string{"refuses": refuses, "dead": dead, "last": `on session/prompt; text "Me, then."`},
-			"Me, then.\n", []string{"refuses: ", "dead: error", "exit status 3", "last: completed"}, 0, 0,
+			"Me, then.\n", []string{"refuses: ", "dead: error", "exit status 3", "last -v: completed"}, 0, 0,
 		},
 		"nobody": {
 			map[string]string{"refuses": refuses, "dead": dead},
@@ -72,6 +72,9 @@ func TestFirst(t *testing.T) {
 			args := []string{"a task"}
 			for name, src := range tt.agents {
 				args = append(args, agent(t, name, src))
+				if name == "last" {
+					args[len(args)-1] += " -v" // a command may have arguments
+				}
 			}
 			self, err := os.Executable()
 			if err != nil {

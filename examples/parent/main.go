@@ -9,6 +9,8 @@
 //
 //	{"reviewer": {"command": ["opencode", "acp"], "pass": ["OPENROUTER_API_KEY"]}}
 //
+// Without any model: {"demo": {"command": ["errand", "demo"]}}.
+//
 // delegate.go has the tool that a model would be given, agent.go what there is between the
 // tool and whoever started us.
 package main

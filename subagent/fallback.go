@@ -208,7 +208,7 @@ func (t *tries) fail(a Attempt, e *Error) *Error {
 	}
 	switch p := e.Partial; {
 	case p == nil:
-	case p.Attempts != nil:
+	case len(p.Attempts) > 0:
 		t.done = append(t.done, p.Attempts...)
 		return e
 	case p.RunID != "":

@@ -396,6 +396,21 @@ func TestFallbackOffers(t *testing.T) {
 	check.Equal(t, "capability", asError(t, err, client.KindCapability).Capability, subagent.CapabilityMode)
 }
 
+// A provider of another package that says it has tried nothing is itself what was tried.
+func TestFallbackForeignAttempts(t *testing.T) {
+	for name, attempts := range map[string][]subagent.Attempt{"none": nil, "an empty list": {}} {
+		t.Run(name, func(t *testing.T) {
+			foreign := &failing{Provider: inProcess(t, "foreign"), errors: []subagent.Error{{
+				Kind: client.KindSpawn, Step: client.StepSpawn, Message: "no", Partial: &subagent.Result{RunID: "r", Attempts: attempts},
+			}}}
+			_, err := fallback(t, nil, foreign).Start(t.Context(), request(t))
+			partial := asError(t, err, client.KindSpawn).Partial
+			check.Equal(t, "attempts", attempted(partial), "foreign:spawn")
+			check.Equal(t, "run", *partial.Attempts[0].RunID, "r")
+		})
+	}
+}
+
 // A slot that a failed try has had is there for the next, within and without.
 func TestFallbackUnderLimits(t *testing.T) {
 	t.Parallel()

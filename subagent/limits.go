@@ -37,7 +37,8 @@ type LimitOptions struct {
 // A run has its slots from its start until Close has returned, and a start that fails, or
 // panics, gives them back. Where there is none the start waits, first come, first served;
 // a run that waits for its provider holds no slot of another sort, and does not keep those
-// of other providers waiting.
+// of other providers waiting. No slot is kept free for a run that needs another one as well:
+// one whose fan-out is at its own limit is passed by others of its provider.
 //
 // A run that itself starts runs under the same Limits holds its own slot meanwhile, and
 // where all are held by such runs none of them gets on. Give what is below Limits of its own.

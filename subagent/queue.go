@@ -13,7 +13,9 @@ func (p *pool) full() bool { return p.used >= p.size }
 
 // queue hands out slots, to each run one of every pool that it needs, all at once: who
 // waits for one of them holds none of the others. First come, first served among those
-// that need the same; who has to wait for its provider is passed by the others.
+// that need the same; who has to wait for its provider is passed by the others. Nothing is
+// kept free for anybody: who needs two slots that are never free at the same moment is passed
+// by those that need only one of them.
 //
 // It holds that nobody waits who could be served.
 type queue struct {

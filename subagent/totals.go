@@ -1,6 +1,7 @@
 package subagent
 
 import (
+	"math"
 	"time"
 
 	"github.com/errand-acp/errand/client"
@@ -44,7 +45,8 @@ type UsageTotals struct {
 
 // Sum adds up what some runs said; of the others it is not known.
 type Sum struct {
-	// Sum is null where no run said anything: that is not 0.
+	// Sum is null where no run said anything, which is not 0, and where it is more than a
+	// number can be.
 	Sum *float64 `json:"sum"`
 	// Runs is how many said it.
 	Runs int `json:"runs"`
@@ -142,9 +144,17 @@ func (s Sum) with(n *float64) Sum {
 	if n == nil {
 		return s
 	}
-	sum := *n
-	if s.Sum != nil {
-		sum += *s.Sum
+	var sum float64
+	switch {
+	case s.Sum != nil:
+		sum = *s.Sum + *n
+	case s.Runs == 0:
+		sum = *n
+	default:
+		sum = math.Inf(1)
+	}
+	if math.IsInf(sum, 0) || math.IsNaN(sum) {
+		return Sum{Runs: s.Runs + 1}
 	}
 	return Sum{Sum: &sum, Runs: s.Runs + 1}
 }

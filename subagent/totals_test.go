@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -53,6 +54,13 @@ func TestTotal(t *testing.T) {
 			with(ran(7, stopreason.Aborted, 0, 0), func(r *subagent.Result) { r.Timing.PromptMs = 0 }), // both: when it was starting
 		}, `{"runs": 10, "outcomes": {"error": 4, "aborted": 6}, "errors": {"exit": 2, "leftover": 2, "limit": 1, "timeout": 1, "idle_timeout": 1},
 			"cancelled": 4, "notStarted": 4, "cost": {}, "wallMs": 0, "sumMs": 0, "slowest": {"index": 0, "runId": "run-0", "ms": 0}}`},
+		"more than a number can be": {slices.Repeat([]*subagent.Result{
+			with(ran(0, stopreason.Completed, 0, 0), func(r *subagent.Result) {
+				r.Usage = &subagent.Usage{TotalTokens: ptr(1e308), Cost: &subagent.Cost{Amount: -1e308, Currency: "USD"}}
+			}),
+		}, 3), `{"runs": 3, "outcomes": {"completed": 3}, "errors": {}, "cancelled": 0, "notStarted": 0,
+			"usage": {"totalTokens": {"sum": null, "runs": 3}}, "cost": {"USD": {"sum": null, "runs": 3}},
+			"wallMs": 0, "sumMs": 0, "slowest": {"index": 0, "runId": "run-0", "ms": 0}}`},
 		"usage": {[]*subagent.Result{
 			with(ran(0, stopreason.Completed, 0, 0), func(r *subagent.Result) {
 				r.Usage = &subagent.Usage{InputTokens: ptr(10.0), OutputTokens: ptr(0.0), ContextUsed: ptr(99.0), Cost: &subagent.Cost{Amount: 0.5, Currency: "USD"}}

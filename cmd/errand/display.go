@@ -81,6 +81,7 @@ func (s *display) end(res *subagent.Result, ctx context.Context, hint bool) int 
 // deliver writes the result to stdout. Whatever it cost to get it must not be lost for a
 // full disk: then it goes to stderr, as again gives it with a warning of that.
 func (o *output) deliver(result string, again func(warning string) string) error {
+	o.ending()
 	o.result(result)
 	err := o.wait()
 	if err != nil && !isClosedPipe(err) {
@@ -94,6 +95,7 @@ func (o *output) deliver(result string, again func(warning string) string) error
 // status if all went well. err is that of deliver; stopped is the status of what made this
 // program cancel, 0 if nothing did.
 func (o *output) end(err error, status, stopped int) int {
+	o.ending()
 	if !o.done() {
 		err = errUnread
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -17,6 +18,9 @@ type output struct {
 	// The streams are one where both are the same file, a terminal mostly: then the
 	// order counts in which they were written.
 	outs, errs *stream
+	// killed, if set, ends when nobody waits for anything any longer. It is for the time
+	// before there is something to deliver.
+	killed context.Context
 }
 
 // newOutput returns an output. one says that both are the same file; failed is told
@@ -62,6 +66,14 @@ func (o *output) hurry(patience time.Duration) {
 func (o *output) abandon(within time.Duration) {
 	o.outs.abandon(within)
 	o.errs.abandon(within)
+}
+
+// ending says that all that comes now is the end: the time that is left for it if the run
+// is killed, or was, begins here, and not while the run may still take to be over.
+func (o *output) ending() {
+	if o.killed != nil {
+		context.AfterFunc(o.killed, func() { o.abandon(stalled) })
+	}
 }
 
 // wait waits until what was put to stdout is written, and returns the first error of

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"strings"
 	"syscall"
@@ -167,6 +168,22 @@ func TestOutputIsAbandoned(t *testing.T) {
 			t.Errorf("done after %v, want %v", time.Since(began), 11*stalled)
 		}
 		close(over)
+	})
+}
+
+// What a killed run is late with is still delivered: the clock is the reader's.
+func TestOutputOfALateEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var stdout bytes.Buffer
+		o := newOutput(&stdout, &bytes.Buffer{}, false, func(error) {})
+		killed, kill := context.WithCancel(t.Context())
+		o.killed = killed
+		o.hurry(stalled)
+		kill()
+		time.Sleep(killWait)
+		if err := o.deliver("the result", nil); err != nil || o.end(err, 0, 0) != 0 || stdout.String() != "the result" {
+			t.Errorf("error %v, stdout %q", err, &stdout)
+		}
 	})
 }
 

@@ -146,7 +146,7 @@ func begin(con *console) (context.Context, *interrupt, *output) {
 		watchClosed(con.out, func() { signals.cancel(&stopped{what: syscall.SIGHUP.String(), status: statusSIGHUP}) })
 	}
 	context.AfterFunc(ctx, func() { out.hurry(stalled) })
-	context.AfterFunc(signals.killed, func() { out.abandon(stalled) })
+	out.killed = signals.killed
 	return ctx, signals, out
 }
 

@@ -105,11 +105,14 @@ func (s *stream) hurry(patience time.Duration) {
 	s.changed.Broadcast()
 }
 
-// abandon makes flush end in time even where a little is taken again and again.
+// abandon makes flush end in time even where a little is taken again and again. The first
+// one counts.
 func (s *stream) abandon(within time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.deadline = time.Now().Add(within)
+	if s.deadline.IsZero() {
+		s.deadline = time.Now().Add(within)
+	}
 	s.changed.Broadcast()
 }
 

@@ -18,4 +18,9 @@
 // A [Provider] starts runs, a [Registry] holds providers by name, a [Run] is one task
 // under way, and a [Result] is what came of it. What the agent does is never a Go
 // error once the run has started: a crash, a refusal, a broken pipe are results.
+//
+// Of many runs there are [FanOut] and [Gather], which carry out tasks at once, and [Total].
+// What a run is to have beside it is put around its provider: [Limits] a bound on how many
+// there may be, [Fallback] another try or another agent, [Worktree] a git work tree of its
+// own. A [Pool] is a provider that keeps agents ready, and [Home] a home of a run's own.
 package subagent

@@ -20,8 +20,8 @@ func newFan(con *console) *cobra.Command {
 		Long: `Fan gives the PROMPT to several agents at once, each --agent and the COMMAND after
 "--", or with --prompts several prompts to one agent, and prints all their answers. Each
 run is one as 'errand run' makes it, with an agent of its own, and the flags that fan
-shares with run mean the same for each of them: --timeout bounds each run, not all. What
-is asked by --permission ask is asked one after the other.
+shares with run mean the same for each of them: --timeout bounds each run, not all, from
+when it may start. What is asked by --permission ask is asked one after the other.
 
 Of --prompts each line is a prompt, and one that begins with a brace is a JSON object:
   {"prompt": TEXT or a list of ACP content blocks, "dir", "agent", "labels": {},
@@ -35,7 +35,7 @@ is doing, for how long, and the tokens used. Otherwise there is a line per event
 stderr. The answers follow on stdout, a heading before each; an agent can write what looks
 like one, so read --json or --events where it counts. There index counts from 0, and a
 line of --events is one of 'errand run --events' with the run's index and name; the last
-one has the totals.
+one has the totals (see 'errand schema fan-event').
 
 Exit status: 0 if what was asked for was reached, which is that all runs completed, or
 one (--first), or N (--quorum N); else 1, whatever was the reason; 2 a mistake in usage or

@@ -38,10 +38,13 @@ func (p *place) readings(arg, base string) (paths, doubtful []Path) {
 }
 
 func (p *place) readingsOf(arg, base string) (paths, doubtful []Path) {
+	if !p.spend(256 + 8*len(arg)) {
+		return nil, nil
+	}
 	seen := map[string]bool{"": true}
 	literal := func(piece string, isFlag bool) {
 		switch {
-		case seen[piece]:
+		case !p.spend(64 + len(piece)), seen[piece]:
 		case !p.plain(piece, base):
 			paths = append(paths, p.ours(piece, base, "command")...)
 		case isFlag && !isText(piece):
@@ -51,6 +54,7 @@ func (p *place) readingsOf(arg, base string) (paths, doubtful []Path) {
 	}
 	add := func(piece string) {
 		switch {
+		case !p.spend(64 + len(piece)):
 		case isText(piece):
 			literal(piece, false)
 		case !seen[piece]:

@@ -51,6 +51,9 @@ func (x *extractor) runs(m map[string]any, in scope) map[string]bool {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(m)) {
+		if x.done() {
+			break
+		}
 		switch v := m[key].(type) {
 		case string:
 			switch {
@@ -70,6 +73,9 @@ func (x *extractor) runs(m map[string]any, in scope) map[string]bool {
 				add(withMore(list, args), append(argsKeys, key)...)
 			default:
 				for _, e := range v { // a line, a list of words, or an object that is walked later
+					if x.done() {
+						break
+					}
 					if line, ok := e.(string); ok {
 						add(splitLine(line))
 					} else if words, ok := e.([]any); ok {
@@ -138,10 +144,10 @@ func arguments(m map[string]any) (args any, keys []string) {
 		default:
 			continue
 		}
-		if keys = append(keys, k); len(keys) > 1 {
-			here = "; " + jsonText(m) // nobody can say which of them the program gets
-		}
-		args = here
+		keys, args = append(keys, k), here
+	}
+	if len(keys) > 1 {
+		args = "; " + jsonText(m) // nobody can say which of them the program gets
 	}
 	return args, keys
 }

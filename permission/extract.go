@@ -74,6 +74,9 @@ type extractor struct {
 	written bool // there is a text to write
 }
 
+// done reports whether there is more than is looked at.
+func (x *extractor) done() bool { return x.found > maxFindings || x.facts.at.over() }
+
 func (x *extractor) incomplete(yes bool) { x.facts.Incomplete = x.facts.Incomplete || yes }
 
 // full counts a finding and reports whether it is one too many.
@@ -86,6 +89,9 @@ func (x *extractor) full() bool {
 func (x *extractor) path(told, key string, bases ...string) {
 	f := x.facts
 	for _, base := range append(bases, f.Dir) {
+		if x.done() {
+			return
+		}
 		for _, p := range f.at.paths(told, base, key) {
 			if !slices.ContainsFunc(f.Paths, func(q Path) bool { return p.Told == q.Told && p.Abs == q.Abs && p.Odd == q.Odd }) && !x.full() {
 				f.Paths = append(f.Paths, p)
@@ -96,7 +102,11 @@ func (x *extractor) path(told, key string, bases ...string) {
 
 func (x *extractor) command(c Command) {
 	f := x.facts
-	if x.full() {
+	size := 256
+	for _, text := range append(slices.Concat(c.Argv, c.Env), c.Line) {
+		size += len(text)
+	}
+	if x.full() || !f.at.spend(size) {
 		return
 	}
 	f.kind(acp.ToolKindExecute)
@@ -115,13 +125,13 @@ func (x *extractor) command(c Command) {
 }
 
 func (x *extractor) host(h Host) {
-	if !slices.Contains(x.facts.Hosts, h) && !x.full() {
+	if !x.done() && !slices.Contains(x.facts.Hosts, h) && !x.full() {
 		x.facts.Hosts = append(x.facts.Hosts, h)
 	}
 }
 
 func (x *extractor) tool(name string) {
-	if name != "" && !slices.Contains(x.facts.Tools, name) && !x.full() {
+	if name != "" && !x.done() && !slices.Contains(x.facts.Tools, name) && !x.full() {
 		x.facts.Tools = append(x.facts.Tools, name)
 	}
 }
@@ -180,6 +190,10 @@ func (x *extractor) value(key string, v any, in scope, depth int) {
 		x.incomplete(true)
 		return
 	}
+	if x.done() {
+		x.incomplete(true)
+		return
+	}
 	switch v := v.(type) {
 	case string:
 		x.text(key, v, in, depth)
@@ -193,6 +207,13 @@ func (x *extractor) value(key string, v any, in scope, depth int) {
 }
 
 func (x *extractor) object(key string, m map[string]any, in scope, depth int) {
+	size := len(in.env) + len(in.cwd)
+	for k := range m {
+		size += 64 + 8*len(k)
+	}
+	if !x.facts.at.spend(size) {
+		return
+	}
 	in = x.scope(m, in)
 	used := x.runs(m, in)
 	for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -205,7 +226,7 @@ func (x *extractor) object(key string, m map[string]any, in scope, depth int) {
 				x.tool(text)
 			}
 		}
-		if strings.ContainsAny(k, `/\`) || keyNamed(key, changesKeys) && strings.Contains(k, ".") || namesSensitive(k) {
+		if strings.ContainsAny(k, `/\`) || keyNamed(key, changesKeys) && strings.Contains(k, ".") || x.facts.at.namesSensitive(k) {
 			x.path(k, key, in.cwd...)
 		}
 		x.value(k, m[k], in, depth+1)
@@ -216,6 +237,9 @@ func (x *extractor) object(key string, m map[string]any, in scope, depth int) {
 // content is none, unless it is a patch; of the rest, what looks like one.
 func (x *extractor) text(key, s string, in scope, depth int) {
 	for _, path := range patched(s) {
+		if x.done() {
+			break
+		}
 		x.path(path, key, in.cwd...)
 		x.facts.kind(acp.ToolKindEdit)
 	}
@@ -230,6 +254,7 @@ func (x *extractor) text(key, s string, in scope, depth int) {
 		}
 		x.incomplete(keyNamed(key, inputKeys)) // somebody else may read it more kindly
 	}
+	x.facts.at.spend(len(s))
 	if hosts := urlHosts(s, hostWords[lastWord(key)]); len(hosts) > 0 {
 		for _, h := range hosts {
 			x.host(h)
@@ -237,7 +262,7 @@ func (x *extractor) text(key, s string, in scope, depth int) {
 		x.facts.kind(acp.ToolKindFetch)
 		return
 	}
-	if isPath || looksPath(s) || namesSensitive(s) {
+	if isPath || looksPath(s) || x.facts.at.namesSensitive(s) {
 		x.path(s, key, in.cwd...)
 	}
 }

@@ -180,8 +180,9 @@ func (r Request) drawFacts() Facts {
 			}
 		}
 	}
-	x.incomplete(len(f.everyPath()) > maxPaths)
+	x.incomplete(len(f.everyPath()) > maxPaths || f.at.over())
 	f.Risks = f.risks()
+	x.incomplete(f.at.over())
 	if ok {
 		f.Digest = f.digest(r, input)
 	}
@@ -208,10 +209,12 @@ func (f *Facts) unseen() bool { return f.is(acp.ToolKindExecute) && len(f.Comman
 
 func (f *Facts) risks() []string {
 	var risks []string
+	seen := map[string]bool{}
 	add := func(text string) {
-		if !slices.Contains(risks, text) {
+		if !seen[text] {
 			risks = append(risks, text)
 		}
+		seen[text] = true
 	}
 	if f.Incomplete {
 		add("too large to be looked at whole")
@@ -302,7 +305,7 @@ func (f *Facts) everyPath() []Path {
 		f.every = slices.Clone(f.Paths)
 		for _, c := range f.Commands {
 			for _, word := range c.words() {
-				if len(f.every) > maxPaths {
+				if len(f.every) > maxPaths || f.at.over() {
 					return f.every
 				}
 				f.every = append(f.every, f.at.argument(word, c.Dir)...)

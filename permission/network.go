@@ -132,7 +132,8 @@ func (c Command) hosts() []Host {
 		if url, ok := strings.CutPrefix(word, "--url="); ok && calls {
 			word, plain = url, true
 		}
-		remotely, bare := remote.FindStringSubmatch(word), bareHost.FindStringSubmatch(word)
+		start := word[:min(len(word), maxPath)] // no host ends behind it
+		remotely, bare := remote.FindStringSubmatch(start), bareHost.FindStringSubmatch(start)
 		switch port, err := strconv.ParseUint(word, 10, 16); {
 		case err == nil && port > 0 && word[0] != '0': // or a number of something
 		case isFetcher && plain && i < len(c.Argv):

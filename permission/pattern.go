@@ -10,6 +10,9 @@ import (
 
 // glob matches one word or path element: * is any run of characters, ? any one.
 func glob(pattern, s string) bool {
+	if !wild(pattern) {
+		return pattern == s
+	}
 	p, t := []rune(pattern), []rune(s)
 	i, j, star, mark := 0, 0, -1, 0
 	for j < len(t) {
@@ -128,7 +131,14 @@ func (f *Facts) runsIn(path Path) bool {
 
 // touches reports whether the pattern may mean the path, or a directory it is in, or what is
 // in it to that extent.
-func (p *place) touches(pattern string, path Path, of extent) bool {
+func (p *place) touches(w *work, pattern string, path Path, of extent) bool {
+	size := len(path.Abs) + len(path.Resolved) + len(path.Told)
+	if patterned(path.Told) {
+		size *= 4
+	}
+	if !w.spend(256 + size*(2+strings.Count(pattern, "/"))) {
+		return false
+	}
 	dir, real, elements, known := p.anchored(pattern)
 	if known && p.touchesIn(dir, real, elements, path, of) {
 		return true

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"errors"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -14,6 +15,8 @@ import (
 
 // place is what paths are relative to.
 type place struct {
+	*work // for what is looked at of the call
+
 	dir, realDir   string
 	home, realHome string
 	user, realUser string   // home, where ours is another one
@@ -27,6 +30,7 @@ type place struct {
 	known map[string]resolved   // by the path that was asked for
 	read  map[[2]string]reading // by word and directory
 	found map[[2]string]Command // what lookedUp has found, by word and directory
+	bad   map[[2]string]bool    // whether a path is sensitive, by what it is and leads to
 }
 
 type resolved struct {
@@ -38,7 +42,7 @@ type resolved struct {
 type reading struct{ paths, doubtful []Path }
 
 func newPlace(r Request) *place {
-	p := &place{dir: r.Dir, home: r.Home, user: r.UserHome, resolve: r.Resolve, local: r.Local, lookPath: r.LookPath, known: map[string]resolved{}, read: map[[2]string]reading{}, found: map[[2]string]Command{}}
+	p := &place{work: newWork(), dir: r.Dir, home: r.Home, user: r.UserHome, resolve: r.Resolve, local: r.Local, lookPath: r.LookPath, known: map[string]resolved{}, read: map[[2]string]reading{}, found: map[[2]string]Command{}, bad: map[[2]string]bool{}}
 	p.realDir, p.realHome, p.realUser = p.real(p.dir), p.real(p.home), p.real(p.user)
 	if r.RealDir != "" && r.RealDir != p.realDir {
 		p.realDir, p.moved = r.RealDir, true
@@ -72,11 +76,17 @@ func (p *place) follow(path string) (string, error) {
 	defer p.mu.Unlock()
 	r, ok := p.known[path]
 	if !ok {
+		// Each element may be asked for, with all that is before it.
+		if !p.spend(1024 + len(path)*strings.Count(path, string(filepath.Separator))) {
+			return "", errTooMuch
+		}
 		r.path, r.err = p.resolve(path)
 		p.known[path] = r
 	}
 	return r.path, r.err
 }
+
+var errTooMuch = errors.New("too much to be looked at")
 
 var (
 	drivePath   = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
@@ -129,7 +139,7 @@ func (p *place) ours(told, base, key string) []Path {
 	case strings.HasPrefix(told, "~") && (p.home == "" || len(told) > 1 && !isSlash(told[1])):
 		odd = "a home directory that is not known"
 	}
-	readings, ok := alternatives(told)
+	readings, ok := p.alternatives(told)
 	if !ok {
 		readings, odd = []string{told}, "more braces than are looked at"
 	} else if len(readings) > 1 || readings[0] != told {

@@ -148,6 +148,9 @@ var versioned = regexp.MustCompile(`^([a-z][a-z+_-]*?)-?\d+(?:\.\d+)*d?m?u?t?(?:
 // namesOf returns what a program may be known as, with its version and without.
 func namesOf(argv0 string) []string {
 	name := programName(argv0)
+	if len(name) > maxName {
+		return nil // no file is called so
+	}
 	stem, _, _ := strings.Cut(name, ".") // vim.basic
 	names := []string{name, withoutVersion(name), stem}
 	if m := versioned.FindStringSubmatch(name); m != nil {
@@ -183,7 +186,7 @@ func (p *place) files(c Command) []string {
 // smugglerOf returns the name under which smuggled has a program.
 func smugglerOf(word string) string {
 	name := programName(word)
-	if _, ok := smuggled[name]; ok {
+	if _, ok := smuggled[name]; ok || len(name) > maxName {
 		return name
 	}
 	if bare := withoutVersion(name); !anyGlob(compilers, name) && !anyGlob(compilers, bare) {

@@ -11,8 +11,8 @@ import (
 // refuse: one that begins so. In a shell line, behind an interpreter or a launcher, and with
 // an argument by which a program runs another one, a program may begin at every word and end
 // before the last.
-func (f *Facts) mayRun(c Command, pattern []string) bool {
-	if !c.Shell && f.argvTouched(pattern, c.Argv, c) {
+func (f *Facts) mayRun(w *work, c Command, pattern []string) bool {
+	if !c.Shell && f.argvTouched(w, pattern, c.Argv, c) {
 		return true
 	}
 	if !c.Shell && !f.launches(c) && !smugglesAny(c.Argv) {
@@ -31,14 +31,20 @@ func (f *Facts) mayRun(c Command, pattern []string) bool {
 	bare := strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(text)
 	parts := strings.NewReplacer("=", " ", ",", " ").Replace(bare)
 	for _, run := range [][]string{c.Argv, looseWords(text), looseWords(bare), looseWords(parts)} {
+		if !flagsTouched(w, pattern, run, false) {
+			continue // nor does any part of it
+		}
 		for i, word := range run {
-			if f.argvTouched(pattern, run[i:], f.lookedUp(word, c.Dir)) {
+			if !w.spend(8 * len(word)) {
+				return false
+			}
+			if f.argvTouched(w, pattern, run[i:], f.lookedUp(word, c.Dir)) {
 				return true
 			}
 			// rsync -erm
 			values, _ := glued(word)
 			if slices.ContainsFunc(values, func(value string) bool {
-				return holds(value) && f.argvTouched(pattern, append([]string{value}, run[i+1:]...), Command{Dir: c.Dir})
+				return w.spend(len(value)+len(run)) && holds(value) && f.argvTouched(w, pattern, append([]string{value}, run[i+1:]...), Command{Dir: c.Dir})
 			}) {
 				return true
 			}
@@ -48,6 +54,9 @@ func (f *Facts) mayRun(c Command, pattern []string) bool {
 }
 
 func smugglesAny(argv []string) bool {
+	if len(argv) > maxFindings {
+		return true
+	}
 	programs := smugglers(argv)
 	for i := range argv {
 		if smuggles(programs, argv, i) {
@@ -79,28 +88,26 @@ const flagGap = "\x00flags"
 // means; c says which program that is. The words follow in their order, with any flags
 // between them: git -C x push is git push. Where the flags of the pattern stand, and how they
 // are spelled, is all the same: rm x -fr is rm -rf.
-func (f *Facts) argvTouched(pattern, argv []string, c Command) bool {
-	if len(argv) == 0 || len(pattern) == 0 {
+func (f *Facts) argvTouched(w *work, pattern, argv []string, c Command) bool {
+	if len(argv) == 0 || len(pattern) == 0 || !w.spend(512+16*len(argv[0])+len(argv)) {
 		return false
 	}
 	patterns, argvs := spellings(pattern), spellings(argv)
-	return f.spellingTouched(patterns[0], argvs[0], c) || f.spellingTouched(patterns[len(patterns)-1], argvs[len(argvs)-1], c)
+	return f.spellingTouched(w, patterns[0], argvs[0], c) || f.spellingTouched(w, patterns[len(patterns)-1], argvs[len(argvs)-1], c)
 }
 
 // spellingTouched is argvTouched for one way to say both.
-
-func (f *Facts) spellingTouched(pattern, argv []string, c Command) bool {
+func (f *Facts) spellingTouched(w *work, pattern, argv []string, c Command) bool {
 	if pattern[0] != "*" && pattern[0] != "**" && !f.programTouched(pattern[0], argv[0], c) {
 		return false
 	}
-	spelledOut := spelled[programName(argv[0])]
+	if !flagsTouched(w, pattern, argv[1:], spelled[programName(argv[0])]) {
+		return false
+	}
 	var words []string
 	for i, e := range pattern {
 		switch {
-		case i > 0 && len(e) > 1 && e[0] == '-':
-			if !flagTouched(e, argv[1:], spelledOut) {
-				return false
-			}
+		case i > 0 && isFlag(e):
 		case i > 0:
 			words = append(words, flagGap, e)
 		default:
@@ -110,10 +117,22 @@ func (f *Facts) spellingTouched(pattern, argv []string, c Command) bool {
 	same := func(e string, i int) bool {
 		return i == 0 && e != "*" || glob(strings.ToLower(e), strings.ToLower(argv[i]))
 	}
-	isFlag := func(i int) bool { return i > 0 && strings.HasPrefix(argv[i], "-") }
+	flag := func(i int) bool { return i > 0 && strings.HasPrefix(argv[i], "-") }
 	return sequence(append(words, "**"), len(argv), same, func(e string, i int) bool {
-		return e != flagGap || isFlag(i) || i > 0 && isFlag(i-1)
+		return e != flagGap || flag(i) || i > 0 && flag(i-1)
 	})
+}
+
+// isFlag reports whether an element of a pattern stands for a flag.
+func isFlag(e string) bool { return len(e) > 1 && e[0] == '-' }
+
+// flagsTouched reports whether args may hold all the flags of a pattern.
+func flagsTouched(w *work, pattern, args []string, spelledOut bool) bool {
+	size := 0
+	for _, arg := range args {
+		size += 64 + len(arg)
+	}
+	return all(pattern[1:], func(e string) bool { return !isFlag(e) || w.spend(size) && flagTouched(e, args, spelledOut) })
 }
 
 // programTouched reports whether a program may be the one that the pattern means. It is known

@@ -73,7 +73,7 @@ func (r *Rule) label(i int) string {
 // covered reports whether the rule speaks of everything in the call. If named, it also
 // has to spell out what is sensitive.
 func (f *Facts) covered(r *Rule, named bool) bool {
-	return !f.Incomplete &&
+	return !f.incomplete() &&
 		(r.Kinds == nil || !slices.ContainsFunc(f.Kinds, func(k acp.ToolKind) bool { return !slices.Contains(r.Kinds, k) })) &&
 		(r.Tools == nil || len(f.Tools) > 0 && all(f.Tools, func(t string) bool { return anyGlob(r.Tools, t) })) &&
 		(r.Titles == nil || anyGlob(r.Titles, f.Title)) &&
@@ -212,8 +212,10 @@ func (f *Facts) touched(r *Rule) bool {
 }
 
 func (f *Facts) pathTouched(r *Rule) bool {
-	return slices.ContainsFunc(f.everyPath(), func(p Path) bool {
-		return slices.ContainsFunc(r.Paths, func(pattern string) bool { return f.at.touches(pattern, p, f.extent(p)) })
+	return slices.ContainsFunc(r.Paths, func(pattern string) bool {
+		w := newWork()
+		defer f.count(w)
+		return slices.ContainsFunc(f.everyPath(), func(p Path) bool { return f.at.touches(w, pattern, p, f.extent(p)) })
 	})
 }
 
@@ -221,13 +223,21 @@ func (f *Facts) commandTouched(r *Rule) bool {
 	if r.Shell && f.unseen() {
 		return true
 	}
-	return slices.ContainsFunc(f.Commands, func(c Command) bool {
-		if r.Shell && (c.Shell || f.launches(c)) {
-			return true
-		}
-		return slices.ContainsFunc(r.Commands, func(pattern []string) bool { return f.mayRun(c, pattern) })
+	if r.Shell && slices.ContainsFunc(f.Commands, func(c Command) bool { return c.Shell || f.launches(c) }) {
+		return true
+	}
+	return slices.ContainsFunc(r.Commands, func(pattern []string) bool {
+		w := newWork()
+		defer f.count(w)
+		return slices.ContainsFunc(f.Commands, func(c Command) bool { return f.mayRun(w, c, pattern) })
 	})
 }
+
+// count takes into account what a pattern was spent on.
+func (f *Facts) count(w *work) { f.Incomplete = f.Incomplete || w.over() }
+
+// incomplete reports whether there is more in the call than was looked at.
+func (f *Facts) incomplete() bool { return f.Incomplete || f.at.over() }
 
 func anyGlob(patterns []string, s string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return glob(p, s) })

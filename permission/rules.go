@@ -61,17 +61,21 @@ func (r *Rules) verdict(f *Facts) Verdict {
 	if v, ok := find(EffectDeny, f.touched); ok {
 		return v
 	}
+	asked, isAsked := find(EffectAsk, f.touched)
 	named, isNamed := Verdict{}, false
 	guarded, what := r.guards(f)
 	if guarded {
 		named, isNamed = find(EffectAllow, func(rule *Rule) bool { return f.covered(rule, true) })
 	}
 	sensitive := Verdict{Effect: r.sensitive(), Rule: what}
+	if f.incomplete() && sensitive.Effect == EffectAllow {
+		sensitive.Effect = EffectAsk // what denies may be where nobody has looked
+	}
 	if guarded && !isNamed && sensitive.Effect == EffectDeny {
 		return sensitive
 	}
-	if v, ok := find(EffectAsk, f.touched); ok {
-		return v
+	if isAsked {
+		return asked
 	}
 	if guarded && !isNamed {
 		return sensitive
@@ -87,11 +91,11 @@ func (r *Rules) verdict(f *Facts) Verdict {
 
 // guards reports whether something in the call is guarded, and what.
 func (r *Rules) guards(f *Facts) (bool, string) {
+	if f.incomplete() {
+		return true, "too large to be looked at whole"
+	}
 	if r.sensitive() == EffectAllow {
 		return false, ""
-	}
-	if f.Incomplete {
-		return true, "too large to be looked at whole"
 	}
 	if slices.ContainsFunc(f.Hosts, func(h Host) bool { return h.Name == "" }) {
 		return true, "odd URL"
@@ -116,7 +120,7 @@ func (r *Rules) sensitive() Effect {
 
 // standing reports whether a standing grant may be given for the call at all.
 func (r *Rules) standing(f *Facts) bool {
-	return len(f.Risks) == 0 && !slices.ContainsFunc(r.Rules, func(rule Rule) bool { return rule.HighRisk && f.touched(&rule) })
+	return len(f.Risks) == 0 && !slices.ContainsFunc(r.Rules, func(rule Rule) bool { return rule.HighRisk && f.touched(&rule) }) && !f.incomplete()
 }
 
 // effectOf makes what is no effect the strongest one.

@@ -159,8 +159,25 @@ func fold(name string) string {
 
 // sensitive reports whether the path, or what it leads to, is sensitive.
 func (p *place) sensitive(path Path) bool {
+	key := [2]string{path.Abs, path.Resolved}
+	p.mu.Lock()
+	bad, ok := p.bad[key]
+	p.mu.Unlock()
+	if !ok {
+		bad = p.isSensitive(path)
+		p.mu.Lock()
+		p.bad[key] = bad
+		p.mu.Unlock()
+	}
+	return bad
+}
+
+func (p *place) isSensitive(path Path) bool {
 	for _, home := range p.homes {
-		if path.Abs != "" && (Sensitive(path.Abs, home) || spellsSensitive(path.Abs, home)) || path.Resolved != "" && Sensitive(path.Resolved, home) {
+		if !p.spend(256 + len(path.Abs) + len(path.Resolved)) {
+			return true
+		}
+		if path.Abs != "" && (Sensitive(path.Abs, home) || p.spellsSensitive(path.Abs, home)) || path.Resolved != "" && Sensitive(path.Resolved, home) {
 			return true
 		}
 	}

@@ -101,10 +101,14 @@ func fields(text, separators string) []string {
 	return out
 }
 
-// words returns everything in the command that may name a file or a host.
+// words returns everything in the command that may name a file or a host, as far as it is
+// looked at.
 func (c Command) words() []string {
 	out := slices.Concat(c.Argv, c.Env)
 	for _, text := range append(slices.Clone(out), c.Line) {
+		if len(out) > maxFindings {
+			return out[:maxFindings+1]
+		}
 		if strings.ContainsAny(text, " \t\r\n|&;()<>{}`\"'") || text == c.Line {
 			out = append(out, shellWordsOf(text)...)
 			out = append(out, shellWordsOf(strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(text))...)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // A path may be a pattern for whoever reads it: a shell, a search. What it may stand for
@@ -16,9 +17,12 @@ const maxBraces = 16
 
 // alternatives returns the paths that a reader of braces makes of one, {a,b}c as ac and bc,
 // and false where they are too many. Without braces it is the path itself.
-func alternatives(path string) ([]string, bool) {
+func (w *work) alternatives(path string) ([]string, bool) {
 	out := []string{path}
 	for i := 0; i < len(out); {
+		if !w.spend(len(out[i])) {
+			return nil, false
+		}
 		open, parts, end := braces(out[i])
 		if parts == nil {
 			i++
@@ -65,16 +69,20 @@ type token struct {
 
 func tokens(pattern string) []token {
 	var out []token
+	open := false // a [ that nothing closes
 	for r := []rune(pattern); len(r) > 0; r = r[1:] {
-		switch r[0] {
-		case '*':
-			out = append(out, token{any: true})
-		case '?':
+		switch {
+		case r[0] == '*':
+			if len(out) == 0 || !out[len(out)-1].any { // ** is no more than one
+				out = append(out, token{any: true})
+			}
+		case r[0] == '?':
 			out = append(out, token{one: true})
-		case '[':
+		case r[0] == '[' && !open:
 			// A ] that comes first is one of the set.
 			end := slices.Index(r[min(2, len(r)):], ']') + 2
 			if end < 2 {
+				open = true
 				out = append(out, token{literal: '['})
 				continue
 			}
@@ -132,10 +140,20 @@ func spelledOut(pattern []token, name []rune) int {
 	return most[0]
 }
 
+// fits reports whether a pattern may mean the name, as far as can be seen at once: of two
+// characters of it one at least is no *.
+func fits(pattern []token, name string) bool {
+	first, _ := utf8.DecodeRuneInString(name)
+	return len(pattern) <= 2*len(name)+1 && (pattern[0].any || pattern[0].stands(first))
+}
+
 // spells reports whether a pattern means the name and spells out half of it. One that begins
 // with * has to spell out more: *.json means all of a kind.
 func spells(pattern []token, name string) bool {
 	runes := []rune(name)
+	if !fits(pattern, name) {
+		return false
+	}
 	n := spelledOut(pattern, runes)
 	if pattern[0].any {
 		return 4*n >= 3*len(runes)
@@ -165,22 +183,17 @@ var sensitiveNames = sync.OnceValue(func() (names []string) {
 	return slices.Compact(names)
 })
 
-// maxSpellings bounds what is tried of one path.
-const maxSpellings = 4096
-
 // spellsSensitive reports whether an absolute path is a pattern that spells out a sensitive
-// one.
-func spellsSensitive(path, home string) bool {
+// one, or too much of one to be looked at.
+func (w *work) spellsSensitive(path, home string) bool {
 	if !patterned(path) {
 		return false
 	}
 	elements := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })
-	tried := 0
 	var try func(i int) bool
 	try = func(i int) bool {
 		if i == len(elements) {
-			tried++
-			return tried > maxSpellings || Sensitive("/"+strings.Join(elements, "/"), home)
+			return !w.spend(256+len(path)) || Sensitive("/"+strings.Join(elements, "/"), home)
 		}
 		if try(i + 1) {
 			return true
@@ -191,31 +204,44 @@ func spellsSensitive(path, home string) bool {
 		}
 		defer func() { elements[i] = element }()
 		pattern := tokens(strings.ToLower(element))
+		means := func(pattern []token, name string) bool {
+			if !w.spend(4+len(pattern[0].set)) || !fits(pattern, name) {
+				return false
+			}
+			size := 0
+			for _, t := range pattern {
+				size += 1 + len(t.set)
+			}
+			return w.spend(size*len(name)) && spells(pattern, name)
+		}
 		for _, name := range sensitiveNames() {
-			if elements[i] = name; spells(pattern, name) && try(i+1) {
+			if elements[i] = name; means(pattern, name) && try(i+1) {
 				return true
 			}
 		}
 		for _, end := range secretEnds {
-			for n := range pattern {
-				if elements[i] = "x" + end; !pattern[n].any && spells(pattern[n:], end) && try(i+1) {
+			for n := max(0, len(pattern)-2*len(end)); n < len(pattern); n++ {
+				if elements[i] = "x" + end; !pattern[n].any && means(pattern[n:], end) && try(i+1) {
 					return true
 				}
 			}
 		}
-		return false
+		return w.over()
 	}
 	return try(0)
 }
 
 // namesSensitive reports whether a text that is under no key for paths may name a sensitive
 // file all the same.
-func namesSensitive(text string) bool {
+func (w *work) namesSensitive(text string) bool {
 	if len(text) > maxPath || strings.ContainsAny(text, "\n\r") {
 		return false
 	}
-	paths, ok := alternatives(text)
+	if !w.spend(256) {
+		return true
+	}
+	paths, ok := w.alternatives(text)
 	return !ok || slices.ContainsFunc(paths, func(path string) bool {
-		return Sensitive("/"+path, "") || spellsSensitive("/"+path, "")
+		return Sensitive("/"+path, "") || w.spellsSensitive("/"+path, "")
 	})
 }

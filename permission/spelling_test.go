@@ -21,12 +21,12 @@ func TestAlternatives(t *testing.T) {
 		"{..,a}/x":   {"../x", "a/x"},
 		"{a,b}{c,d}": {"ac", "ad", "bc", "bd"},
 	} {
-		got, ok := alternatives(path)
+		got, ok := newWork().alternatives(path)
 		if diff := cmp.Diff(want, got); diff != "" || !ok {
 			t.Errorf("%s: %v (-want +got):\n%s", path, ok, diff)
 		}
 	}
-	if got, ok := alternatives("{a,b}{a,b}{a,b}{a,b}{a,b}"); ok {
+	if got, ok := newWork().alternatives("{a,b}{a,b}{a,b}{a,b}{a,b}"); ok {
 		t.Errorf("got %q", got)
 	}
 }
@@ -72,7 +72,7 @@ func TestSpellsSensitive(t *testing.T) {
 		"/p/*": false, "/p/**/*": false, "/p/*.go": false, "/p/*.json": false, "/p/*.ts": false, "/p/**/*.py": false, "/p/.*": false,
 		"/p/*.*": false, "/p/src/[id].tsx": false, "/p/*.toml": false, "/p/*.yml": false, "/p/*.md": false, "/p/*.rc": false,
 	} {
-		if got := spellsSensitive(path, "/home/u"); got != want {
+		if got := newWork().spellsSensitive(path, "/home/u"); got != want {
 			t.Errorf("%s: %v", path, got)
 		}
 	}

@@ -376,6 +376,47 @@ func TestFanTimeoutBeginsWithTheStart(t *testing.T) {
 	}
 }
 
+// Of one command so many agents are starting at once.
+func TestFanStarts(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	got := p.run(append([]string{"fan", "--quiet", "--starts", "1", "--prompts", p.promptFile("1", "2", "3", "4")},
+		scripted(t, "append log begin\non session/new\n  append log end\non session/prompt\n  stop end_turn\n")...)...)
+	if log := readFile(t, p.Dir, "log"); got.status != statusOK || log != strings.Repeat("begin\nend\n", 4) {
+		t.Errorf("status %d, log %q", got.status, log)
+	}
+}
+
+// What had completed before counts for a quorum, and only the rest is waited for.
+func TestFanQuorumResumed(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	const script = `
+on session/prompt "quick"
+  stop end_turn
+on session/prompt
+  append tries-$prompt x
+  read tries-$prompt
+  if $answer is "x\n"
+    exit 1
+  end
+  if $prompt is hangs
+    wait cancel
+    stop cancelled
+  end
+  stop end_turn
+`
+	args := append([]string{"--json", "--journal", "j", "--quorum", "2", "--prompts", p.promptFile("quick", "once", "hangs")}, scripted(t, script)...)
+	for _, want := range []struct{ flag, stops string }{
+		{"fan", "completed error/exit error/exit"}, {"--resume", "completed/resumed completed aborted"},
+	} {
+		got := p.run(append(slices.Compact([]string{"fan", want.flag}), args...)...)
+		if r := got.report(t); r.stops() != want.stops || r.Reached != (got.status == statusOK) || r.Reached != (want.flag == "--resume") {
+			t.Fatalf("status %d, %s, want %s\n%s", got.status, r.stops(), want.stops, got.stderr)
+		}
+	}
+}
+
 // What has not begun on the prompt is tried again, and what was tried is told.
 func TestFanRetries(t *testing.T) {
 	t.Parallel()

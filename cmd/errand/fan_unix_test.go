@@ -202,7 +202,13 @@ func TestFanJournalOfAKilledParent(t *testing.T) {
 	// Other tasks are not those of the journal.
 	for name, other := range map[string][]string{
 		"another prompt": {"--prompts", "other"}, "a permission": {"--permission", "allow"}, "another directory": {"--dir", "/"},
+		"files": {"--fs", "read"}, "commands": {"--terminal"}, "a program that decides": {"--permission-command", "true"},
+		"rules": {"--policy", "policy.json"}, "work trees": {"--worktree"}, "what is not committed": {"--worktree", "--uncommitted"},
+		"a depth": {"--max-depth", "1"}, "a variable": {"--env", "LANG=C"},
 	} {
+		if err := os.WriteFile(filepath.Join(p.Dir, "policy.json"), []byte(`{"rules": [{"effect": "allow", "kinds": ["edit"], "paths": ["./**"]}]}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(filepath.Join(p.Dir, "other"), []byte("quick 1\ncrashes\nwaits 1\nquick 2\nwaits 3"), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/errand-acp/errand/envscrub"
+	"github.com/errand-acp/errand/internal/proc"
 	"github.com/errand-acp/errand/stopreason"
 )
 
@@ -69,11 +71,23 @@ func (s *spare) fresh() bool {
 	if err != nil || !os.SameFile(then, dir) {
 		return false
 	}
-	exe, err := os.Stat(agent.Path())
+	path, err := s.run.provider.program()
+	if err != nil || path != agent.Path() {
+		return false
+	}
+	exe, err := os.Stat(path)
 	if err != nil || s.exe == nil || !os.SameFile(s.exe, exe) || !s.exe.ModTime().Equal(exe.ModTime()) || s.exe.Size() != exe.Size() {
 		return false
 	}
 	return slices.Equal(s.env, os.Environ())
+}
+
+// program is the file that an agent started now would run from.
+func (p *acpProvider) program() (string, error) {
+	policy := p.cmd.Inherit
+	policy.Set = slices.Concat(policy.Set, p.cmd.Env)
+	env, _ := envscrub.Scrub(os.Environ(), policy)
+	return proc.LookPath(p.cmd.Path, env)
 }
 
 // begin gives the spare its request.

@@ -28,9 +28,10 @@ import (
 //
 // See https://agentclientprotocol.com/protocol/overview.
 type Conn struct {
-	wire   *wire.Conn
-	client acp.Client
-	opts   ConnOptions
+	wire      *wire.Conn
+	client    acp.Client
+	opts      ConnOptions
+	admission admission
 	// What of client is used beside acp.Client's own methods; nil where it is not
 	// there.
 	updates UpdateHandler
@@ -65,8 +66,12 @@ type ConnOptions struct {
 	// MaxQueueBytes bounds what has been read and waits for a callback; 0 means
 	// 8 MiB. Beyond it the connection reads no further, and so the agent waits.
 	MaxQueueBytes int
-	// MaxRequests bounds how many of the agent's requests are handled at once; 0
-	// means 64.
+	// MaxRequests bounds how many of the agent's requests for a method are handled at
+	// once; 0 means 64. Four times as many can be open and keep nothing that the agent
+	// writes from being read, however long the client takes, if all that are open are
+	// together no larger than MaxQueueBytes and MaxMessageBytes. What is beyond that holds
+	// the agent back; if meanwhile no other has ended for a second it is refused: with an
+	// error, or where a permission is asked for with the outcome `cancelled`.
 	MaxRequests int
 	// CancelGrace is how long Prompt waits, once its context has ended and
 	// session/cancel was sent, for the agent's own answer; 0 means 3 s.
@@ -85,6 +90,9 @@ type ConnOptions struct {
 
 	// desk, if set, answers permission requests in the client's place.
 	desk permissionDesk
+	// patience is how long a request waits for others to end before it is refused; 0
+	// means defaultPatience.
+	patience time.Duration
 }
 
 // DefaultCancelGrace is ConnOptions.CancelGrace where it is 0.
@@ -113,6 +121,7 @@ func NewConn(c acp.Client, peerInput io.Writer, peerOutput io.Reader, o *ConnOpt
 	if conn.opts.CancelGrace <= 0 {
 		conn.opts.CancelGrace = DefaultCancelGrace
 	}
+	conn.admission = newAdmission(conn.opts.MaxRequests, conn.opts.patience)
 	conn.wire = wire.New(peerOutput, peerInput, (*handler)(conn), &wire.Options{
 		MaxMessageBytes: conn.opts.MaxMessageBytes,
 		MaxQueueBytes:   conn.opts.MaxQueueBytes,

@@ -301,7 +301,7 @@ func TestCallbackBlocks(t *testing.T) {
 		var calls atomic.Int64
 		h := &Handlers{}
 		c.set(h, func(context.Context) { <-release; calls.Add(1) })
-		conn := p.dial(h, &ConnOptions{MaxQueueBytes: 32 << 10, MaxRequests: 2, CancelGrace: connPatience})
+		conn := p.dial(h, &ConnOptions{MaxQueueBytes: 32 << 10, MaxRequests: 2, CancelGrace: connPatience, patience: connPatience})
 		ctx, cancel := context.WithCancel(t.Context())
 		turn := prompt(ctx, conn, "s")
 		f := p.expect("session/prompt")

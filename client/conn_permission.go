@@ -36,6 +36,7 @@ const (
 	whyGone      = "connection ended"
 	whyTooLarge  = "request too large"
 	whyComplex   = "request nests too deep, or holds too many values"
+	whyBusy      = "too many questions are open"
 	whyFailed    = "no usable answer"
 )
 
@@ -184,6 +185,12 @@ func (c *Conn) serveAsk(r *wire.Request) {
 		v = refusal(whyTooLarge)
 		return
 	}
+	done, err := c.admission.admit(r)
+	if err != nil {
+		v = refusal(whyBusy) // or it is not asked any more, which goes before
+		return
+	}
+	defer done()
 	v = c.decide(r.Context(), readAsk(r.Params))
 }
 

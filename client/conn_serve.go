@@ -152,6 +152,11 @@ func (c *Conn) serveRequest(r *wire.Request) (any, error) {
 	if r.Unread != nil {
 		return nil, acp.NewInvalidRequest(r.Unread.Error())
 	}
+	done, err := c.admission.admit(r)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	ctx := r.Context()
 	if serve := requests[r.Method]; serve != nil {
 		result, err := serve(ctx, c.client, r.Params)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/errand-acp/errand/envscrub"
 	"github.com/errand-acp/errand/internal/proc"
-	"github.com/errand-acp/errand/internal/wire"
 )
 
 // CommandRecord is a command that an agent ran in one of our terminals, or wanted to. Its
@@ -366,15 +365,11 @@ func (a *Agent) terminalOutput(_ context.Context, r acp.TerminalOutputRequest) (
 	return res, nil
 }
 
-// waitForTerminalExit serves terminal/wait_for_exit. It keeps nothing else from being
-// served: what is waited for may be that the agent kills it.
+// waitForTerminalExit serves terminal/wait_for_exit.
 func (a *Agent) waitForTerminalExit(ctx context.Context, r acp.WaitForTerminalExitRequest) (acp.WaitForTerminalExitResponse, error) {
 	t, err := a.terminal(r.SessionId, r.TerminalId)
 	if err != nil {
 		return acp.WaitForTerminalExitResponse{}, err
-	}
-	if !wire.Park(ctx) {
-		return acp.WaitForTerminalExitResponse{}, &acp.RequestError{Code: codeRequest, Message: "too many wait already"}
 	}
 	select {
 	case <-t.done:

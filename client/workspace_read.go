@@ -12,7 +12,8 @@ import (
 // Read returns the text of the file at path, which must be absolute. line, from 1, is
 // the first to return and limit how many; nil means the beginning and all. A line keeps
 // its ending. An error is a *FileError: for what is no regular file with UTF-8 text, for
-// more than MaxBytes (fewer lines may do), and where ctx ends.
+// more than MaxBytes (fewer lines may do), for a line that is behind more than 1 GiB, and
+// where ctx ends.
 //
 // See https://agentclientprotocol.com/protocol/file-system#reading-files.
 func (w *Workspace) Read(ctx context.Context, path string, line, limit *int) (string, error) {
@@ -77,11 +78,16 @@ func escaped(err error) error {
 	return err
 }
 
+// maxPassedOver is how many bytes a read passes over for the first line that it returns: a
+// file can be longer than anybody would wait for and take no room on the disk.
+const maxPassedOver = 1 << 30
+
 // readLines returns most lines (all where it is negative) of r after the first skip, if
-// they have no more than limit bytes.
+// they have no more than limit bytes, and what is before them no more than maxPassedOver.
 func readLines(ctx context.Context, r io.Reader, skip, most, limit int) ([]byte, error) {
-	in := bufio.NewReaderSize(r, 64<<10)
+	in, first := bufio.NewReaderSize(r, 64<<10), skip+1
 	var text bytes.Buffer
+	passed := 0
 	for most != 0 {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -92,6 +98,8 @@ func readLines(ctx context.Context, r io.Reader, skip, most, limit int) ([]byte,
 				return nil, problem(FileTooLarge, "it has more than %d bytes; ask for fewer lines", limit)
 			}
 			text.Write(part)
+		} else if passed += len(part); passed > maxPassedOver {
+			return nil, problem(FileTooLarge, "line %d is behind more than %d bytes of it", first, maxPassedOver)
 		}
 		switch err {
 		case nil:

@@ -20,7 +20,7 @@ type Options struct {
 	MaxQueueBytes int
 	// MaxRequests bounds how many requests of the peer are handled at once; 0 means
 	// 64. The others wait in the queue. MaxQueueBytes bounds what those are in bytes.
-	// Four times as many can be parked beside them, see Park.
+	// Four times as many of each kind can be parked beside them, see Park.
 	MaxRequests int
 	// Logger gets one record a frame (direction, method, id, bytes; never its
 	// content) at level Debug, and panics at level Error. Nil is silent.
@@ -30,6 +30,9 @@ type Options struct {
 	// keeps them as they are.
 	Redact func(string) string
 }
+
+// DefaultMaxRequests is Options.MaxRequests where it is 0.
+const DefaultMaxRequests = 64
 
 // Class is how frames with a method are treated.
 type Class int
@@ -124,7 +127,7 @@ type Conn struct {
 	serving  int
 	// servingBytes is what the requests that are served cost the queue before.
 	servingBytes int64
-	parked       int // how many are served and have given up their place
+	parked       parked
 
 	stats Stats
 }
@@ -170,7 +173,7 @@ func New(r io.Reader, w io.Writer, h Handler, o *Options) *Conn {
 	}
 	setDefault(&c.opts.MaxMessageBytes, 64<<20)
 	setDefault(&c.opts.MaxQueueBytes, 8<<20)
-	setDefault(&c.opts.MaxRequests, 64)
+	setDefault(&c.opts.MaxRequests, DefaultMaxRequests)
 	c.room.L = &c.mu
 	c.ctx, c.cancel = context.WithCancelCause(context.WithValue(context.Background(), callbackKey{c}, inRun))
 	c.reqCtx, c.cancelReq = context.WithCancelCause(context.WithValue(c.ctx, callbackKey{c}, inServe))

@@ -138,7 +138,7 @@ func answerNow(r *Request) {
 func (c *Conn) idle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.open == 0 && c.serving == 0 && c.servingBytes == 0 && len(c.waiting) == 0 && !c.writing && !c.dispatching && c.queued.Load() == 0
+	return c.open == 0 && c.serving == 0 && c.servingBytes == 0 && c.parked.all == 0 && c.parked.bytes == 0 && len(c.parked.kinds) == 0 && len(c.waiting) == 0 && !c.writing && !c.dispatching && c.queued.Load() == 0
 }
 
 func heap() int64 {

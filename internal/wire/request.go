@@ -30,10 +30,10 @@ type Request struct {
 	cost int64 // on the queue's account until it is served
 
 	// Guarded by Conn.mu:
-	begun bool      // its turn has come
-	waits bool      // is one of Conn.waiting
-	parks bool      // is served without a place
-	frame *outgoing // the answer; nil before
+	begun  bool      // its turn has come
+	waits  bool      // is one of Conn.waiting
+	parked string    // the kind it is parked as; empty while it is not
+	frame  *outgoing // the answer; nil before
 }
 
 // Context ends when the peer withdraws the request or goes, and once it has been
@@ -151,8 +151,8 @@ func (c *Conn) serve(r *Request) {
 	// Deferred: a handler that ended its goroutine must not leave the others waiting.
 	defer func() {
 		c.mu.Lock()
-		if r.parks {
-			c.parked--
+		if r.parked != "" {
+			c.unpark(r)
 		} else {
 			c.leave(r)
 		}
@@ -171,33 +171,6 @@ func (c *Conn) leave(r *Request) {
 	c.serving--
 	c.servingBytes -= r.cost
 	c.startWaiting()
-}
-
-// parkedPerPlace is how many requests can be parked for each that Options.MaxRequests
-// lets be served.
-const parkedPerPlace = 4
-
-// Park is called by a handler that from now on only waits, for something that the peer may
-// have to ask for: its request takes nobody's place any more. ctx is the request's. Park
-// returns false where too many are parked already, and the handler had better not wait.
-func Park(ctx context.Context) bool {
-	r, ok := ctx.Value(requestKey{}).(*Request)
-	if !ok {
-		return true // it has no place
-	}
-	c := r.c
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if r.parks {
-		return true
-	}
-	if c.parked == parkedPerPlace*c.opts.MaxRequests {
-		return false
-	}
-	r.parks = true
-	c.parked++
-	c.leave(r)
-	return true
 }
 
 // ask lets the handler answer. Whatever it does, there is an answer.

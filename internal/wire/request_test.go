@@ -181,54 +181,6 @@ func TestManyRequests(t *testing.T) {
 	eventually(t, "nothing is queued", func() bool { return p.conn.queued.Load() == 0 && p.conn.Stats().Open == 0 })
 }
 
-// A request that is parked takes no place, and only so many can be.
-func TestPark(t *testing.T) {
-	const bound = 2
-	release := make(chan struct{})
-	var parked atomic.Int64
-	p := dial(t, &hooks{serve: func(r *Request) (any, error) {
-		if r.Method == "ask/now" {
-			return "now", nil
-		}
-		if !Park(r.Context()) {
-			return "full", nil
-		}
-		Park(r.Context()) // is the same as once
-		parked.Add(1)
-		<-release
-		return "waited", nil
-	}}, &Options{MaxRequests: bound, MaxQueueBytes: 1000})
-	const n = parkedPerPlace * bound
-	for i := range n {
-		p.send(`{"jsonrpc":"2.0","id":%d,"method":"ask/wait"}`, i)
-	}
-	eventually(t, "all wait", func() bool { return parked.Load() == n })
-	for range 2 * bound { // each place is free
-		p.send(`{"jsonrpc":"2.0","id":"x","method":"ask/wait"}`)
-		if m := p.read(); string(m.Result) != `"full"` {
-			t.Errorf("one too many: %s %s", m.Result, m.Error)
-		}
-		p.send(`{"jsonrpc":"2.0","id":"y","method":"ask/now"}`)
-		if m := p.read(); string(m.Result) != `"now"` {
-			t.Errorf("beside those that wait: %s %s", m.Result, m.Error)
-		}
-	}
-	close(release)
-	for range n {
-		if m := p.read(); string(m.Result) != `"waited"` {
-			t.Errorf("one that waited: %s %s", m.Result, m.Error)
-		}
-	}
-	eventually(t, "nothing is left", func() bool {
-		p.conn.mu.Lock()
-		defer p.conn.mu.Unlock()
-		return p.conn.serving == 0 && p.conn.servingBytes == 0 && p.conn.parked == 0 && p.conn.queued.Load() == 0
-	})
-	if !Park(t.Context()) {
-		t.Error("who has no place has none to give up")
-	}
-}
-
 // Answers that nobody reads hold the reader back.
 func TestUnreadAnswers(t *testing.T) {
 	p := dial(t, &hooks{serve: func(*Request) (any, error) { return nil, nil }}, &Options{MaxQueueBytes: 64 << 10, MaxRequests: 2})

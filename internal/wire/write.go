@@ -14,8 +14,8 @@ type outgoing struct {
 	call *Call // whose request it is, or nil
 	// onSent, if not nil, is called when the first bytes were written.
 	onSent func()
-	cost int64 // on the queue's account until it is done
-	done chan struct{}
+	cost   int64 // on the queue's account until it is done
+	done   chan struct{}
 
 	// Guarded by Conn.mu; err is set before done is closed.
 	begun bool  // something of it was written, or may be yet

@@ -120,9 +120,9 @@ func fanOut(ctx context.Context, tasks []Task, o *FanOutOptions) *fan {
 	if f.counts == nil {
 		f.counts = func(res *Result) bool { return res.Stop.Success() }
 	}
-	var own []*pool
+	var own []*slots
 	if limit := cmp.Or(o.Limit, DefaultFanOutLimit); limit > 0 {
-		own = append(own, &pool{size: limit})
+		own = append(own, &slots{size: limit})
 	}
 	for i, task := range tasks {
 		t := &fanTask{fan: f, index: i, Task: task}
@@ -164,7 +164,7 @@ type fanTask struct {
 }
 
 // enter takes the task's place in the queue.
-func (t *fanTask) enter(own []*pool) (err error) {
+func (t *fanTask) enter(own []*slots) (err error) {
 	defer func() {
 		if p := recover(); p != nil { // by a provider that is a nil pointer, say
 			err = panicked(p)

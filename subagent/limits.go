@@ -45,10 +45,10 @@ type LimitOptions struct {
 type Limits struct {
 	opts  LimitOptions
 	queue queue
-	runs  pool
+	runs  slots
 
-	mu        sync.Mutex // guards what is below, not what is in the pools; taken before queue.mu
-	providers map[string]*pool
+	mu        sync.Mutex // guards what is below, not the slots; taken before queue.mu
+	providers map[string]*slots
 	starts    map[string]*semaphore.Weighted // by command
 	begun     int                            // runs that count for opts.Total, or may yet
 }
@@ -68,8 +68,8 @@ func NewLimits(o LimitOptions) (*Limits, error) {
 	}
 	o.Providers = maps.Clone(o.Providers)
 	return &Limits{
-		opts: o, runs: pool{size: o.Runs},
-		providers: map[string]*pool{}, starts: map[string]*semaphore.Weighted{},
+		opts: o, runs: slots{size: o.Runs},
+		providers: map[string]*slots{}, starts: map[string]*semaphore.Weighted{},
 	}, nil
 }
 
@@ -164,7 +164,7 @@ type limitedPlace struct {
 
 // enter takes a place in the queue for a run of p: for the slots that l says, unless p is
 // under l, and one of each of more.
-func (l *Limits) enter(p Provider, more ...*pool) (*limitedPlace, error) {
+func (l *Limits) enter(p Provider, more ...*slots) (*limitedPlace, error) {
 	if l.covers(p) {
 		return &limitedPlace{place: l.queue.join(more...)}, nil
 	}
@@ -177,19 +177,19 @@ func (l *Limits) enter(p Provider, more ...*pool) (*limitedPlace, error) {
 			Message: fmt.Sprintf("not started: the limit of %d runs in all is reached", l.opts.Total),
 		}
 	}
-	pools := slices.Clone(more)
-	if pool := l.of(name); pool != nil {
-		pools = append(pools, pool)
+	needs := slices.Clone(more)
+	if own := l.of(name); own != nil {
+		needs = append(needs, own)
 	}
 	if l.opts.Runs > 0 {
-		pools = append(pools, &l.runs)
+		needs = append(needs, &l.runs)
 	}
 	l.begun++
-	return &limitedPlace{place: l.queue.join(pools...), limits: l}, nil
+	return &limitedPlace{place: l.queue.join(needs...), limits: l}, nil
 }
 
 // of returns the slots of a provider's runs, nil where there is no limit. mu is held.
-func (l *Limits) of(provider string) *pool {
+func (l *Limits) of(provider string) *slots {
 	size, ok := l.opts.Providers[provider]
 	if !ok {
 		size = l.opts.PerProvider
@@ -198,7 +198,7 @@ func (l *Limits) of(provider string) *pool {
 		return nil
 	}
 	if l.providers[provider] == nil {
-		l.providers[provider] = &pool{size: size}
+		l.providers[provider] = &slots{size: size}
 	}
 	return l.providers[provider]
 }

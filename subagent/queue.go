@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// pool is slots of one sort: those of a provider, say. Guarded by the queue's mu.
-type pool struct{ size, used int }
+// slots are those of one sort: of a provider, say. Guarded by the queue's mu.
+type slots struct{ size, used int }
 
-func (p *pool) full() bool { return p.used >= p.size }
+func (s *slots) full() bool { return s.used >= s.size }
 
-// queue hands out slots, to each run one of every pool that it needs, all at once: who
+// queue hands out slots, to each run one of every sort that it needs, all at once: who
 // waits for one of them holds none of the others. First come, first served among those
 // that need the same; who has to wait for its provider is passed by the others. Nothing is
 // kept free for anybody: who needs two slots that are never free at the same moment is passed
@@ -19,23 +19,23 @@ func (p *pool) full() bool { return p.used >= p.size }
 //
 // It holds that nobody waits who could be served.
 type queue struct {
-	mu      sync.Mutex // guards what is below, and the pools and places; held for moments only
+	mu      sync.Mutex // guards what is below, and the slots and places; held for moments only
 	waiting list.List  // of *place
 }
 
-// place is that of one run: in the queue, then in the pools, then nowhere.
+// place is that of one run: in the queue, then with its slots, then nowhere.
 type place struct {
 	queue *queue
-	pools []*pool
+	needs []*slots      // one of each
 	waits *list.Element // in queue.waiting; nil where it does not wait
 	ready chan struct{} // closed when it has its slots
 	left  bool
 }
 
-// join takes the next place in the queue, for a slot of each of pools. Whoever has a place
+// join takes the next place in the queue, for a slot of each of needs. Whoever has a place
 // leaves it.
-func (q *queue) join(pools ...*pool) *place {
-	p := &place{queue: q, pools: pools, ready: make(chan struct{})}
+func (q *queue) join(needs ...*slots) *place {
+	p := &place{queue: q, needs: needs, ready: make(chan struct{})}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !p.take() {
@@ -46,13 +46,13 @@ func (q *queue) join(pools ...*pool) *place {
 
 // take takes the slots, if all of them are free. queue.mu is held.
 func (p *place) take() bool {
-	for _, pool := range p.pools {
-		if pool.full() {
+	for _, s := range p.needs {
+		if s.full() {
 			return false
 		}
 	}
-	for _, pool := range p.pools {
-		pool.used++
+	for _, s := range p.needs {
+		s.used++
 	}
 	close(p.ready)
 	return true
@@ -85,17 +85,17 @@ func (p *place) leave() {
 		q.waiting.Remove(p.waits)
 		return
 	}
-	for _, pool := range p.pools {
-		pool.used--
+	for _, s := range p.needs {
+		s.used--
 	}
-	q.serve(p.pools)
+	q.serve(p.needs)
 }
 
-// serve hands on the slots that have come free in pools. queue.mu is held.
-func (q *queue) serve(pools []*pool) {
+// serve hands on the slots that have come free among freed. queue.mu is held.
+func (q *queue) serve(freed []*slots) {
 	room := func() bool {
-		for _, pool := range pools {
-			if !pool.full() {
+		for _, s := range freed {
+			if !s.full() {
 				return true
 			}
 		}

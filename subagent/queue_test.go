@@ -20,40 +20,40 @@ func served(p *place) bool {
 	}
 }
 
-// Whatever comes and goes: no pool is overfull, what is in use is what is held, nobody
+// Whatever comes and goes: no slot is used twice, what is in use is what is held, nobody
 // waits who could be served, and of those that need the same the first is served first.
 func TestQueueHolds(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		q := &queue{}
-		pools := make([]*pool, 1+r.IntN(4))
-		for i := range pools {
-			pools[i] = &pool{size: 1 + r.IntN(3)}
+		sorts := make([]*slots, 1+r.IntN(4))
+		for i := range sorts {
+			sorts[i] = &slots{size: 1 + r.IntN(3)}
 		}
 		var places []*place // those that were not left, in the order of their coming
 		check := func() {
-			held := map[*pool]int{}
+			held := map[*slots]int{}
 			for _, p := range places {
 				if served(p) {
-					for _, pool := range p.pools {
-						held[pool]++
+					for _, s := range p.needs {
+						held[s]++
 					}
 				}
 			}
-			for i, pool := range pools {
-				if pool.used != held[pool] || pool.used > pool.size {
-					t.Fatalf("seed %d: pool %d of %d has %d in use, %d held", seed, i, pool.size, pool.used, held[pool])
+			for i, s := range sorts {
+				if s.used != held[s] || s.used > s.size {
+					t.Fatalf("seed %d: sort %d of %d has %d in use, %d held", seed, i, s.size, s.used, held[s])
 				}
 			}
 			for i, p := range places {
 				if served(p) {
 					continue
 				}
-				if !slices.ContainsFunc(p.pools, (*pool).full) {
+				if !slices.ContainsFunc(p.needs, (*slots).full) {
 					t.Fatalf("seed %d: one waits that could be served", seed)
 				}
 				for _, later := range places[i+1:] {
-					if served(later) && slices.Equal(later.pools, p.pools) {
+					if served(later) && slices.Equal(later.needs, p.needs) {
 						t.Fatalf("seed %d: one was served before another that had come first", seed)
 					}
 				}
@@ -61,10 +61,10 @@ func TestQueueHolds(t *testing.T) {
 		}
 		for range 300 {
 			if len(places) == 0 || r.IntN(2) == 0 {
-				var need []*pool
-				for _, pool := range pools {
+				var need []*slots
+				for _, s := range sorts {
 					if r.IntN(2) == 0 {
-						need = append(need, pool)
+						need = append(need, s)
 					}
 				}
 				places = append(places, q.join(need...))
@@ -91,13 +91,13 @@ func TestQueueHolds(t *testing.T) {
 // Slots that are given while a context ends, and places that are left from several sides at
 // once, are not lost.
 func TestQueueRace(t *testing.T) {
-	q, a, b := &queue{}, &pool{size: 2}, &pool{size: 3}
+	q, a, b := &queue{}, &slots{size: 2}, &slots{size: 3}
 	var group sync.WaitGroup
 	for i := range 400 {
 		group.Go(func() {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Duration(rand.IntN(2000))*time.Microsecond, errors.New("too long"))
 			defer cancel()
-			p := q.join([][]*pool{{a}, {b}, {a, b}, {}}[i%4]...)
+			p := q.join([][]*slots{{a}, {b}, {a, b}, {}}[i%4]...)
 			if p.wait(ctx) == nil {
 				time.Sleep(time.Duration(rand.IntN(100)) * time.Microsecond)
 			}
@@ -114,7 +114,7 @@ func TestQueueRace(t *testing.T) {
 }
 
 func TestQueueWait(t *testing.T) {
-	q, one := &queue{}, &pool{size: 1}
+	q, one := &queue{}, &slots{size: 1}
 	first := q.join(one)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("no more")

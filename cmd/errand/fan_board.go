@@ -267,8 +267,7 @@ func (b *board) ended(res *fanResult) {
 		r.warned[w] = true
 	}
 	if b.table != nil {
-		b.table.scrolls = append(b.table.scrolls, r)
-		b.draw()
+		b.table.scrolls = append(b.table.scrolls, r) // drawn with the next tick: very many may end at once
 		return
 	}
 	text := string(r.state)

@@ -32,12 +32,12 @@ func (t *table) frame(width, height int, now time.Time) frame {
 	room := max(1, height-1) // the cursor is on the last one
 	l := t.layout(width, now)
 	var f frame
-	left := t.left()
-	for len(left) > room && len(t.scrolls) > 0 {
+	for n := len(t.left()); n > room && len(t.scrolls) > 0; n-- {
 		f.above = append(f.above, l.line(t.scrolls[0]))
-		t.scroll(t.scrolls[0])
-		left = t.left()
+		t.gone[t.scrolls[0]] = true
+		t.scrolls = t.scrolls[1:]
 	}
+	left := t.left()
 	if len(left) <= room {
 		for _, r := range left {
 			f.lines = append(f.lines, l.line(r))
@@ -68,11 +68,6 @@ func (t *table) rest(width int, now time.Time) []string {
 
 func (t *table) left() []*row {
 	return slices.DeleteFunc(slices.Clone(t.rows), func(r *row) bool { return t.gone[r] })
-}
-
-func (t *table) scroll(r *row) {
-	t.gone[r] = true
-	t.scrolls = slices.DeleteFunc(t.scrolls, func(other *row) bool { return other == r })
 }
 
 func (t *table) layout(width int, now time.Time) rowLayout {

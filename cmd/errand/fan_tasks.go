@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/coder/acp-go-sdk"
@@ -184,6 +185,9 @@ func (x *fan) add(agent choice, line promptLine) (err error) {
 	if err != nil {
 		return err
 	}
+	if x.flags.worktree && !inRepository(dir) {
+		return fmt.Errorf("--worktree: %s is not in a git repository", dir)
+	}
 	t, err := x.flags.task(&own, agent, dir)
 	if err != nil {
 		return err
@@ -195,6 +199,21 @@ func (x *fan) add(agent choice, line promptLine) (err error) {
 	}
 	x.tasks = append(x.tasks, ft)
 	return ft.provide(nil) // refuses what cannot be started, before there is a journal
+}
+
+// inRepository reports whether git would find a repository from dir on. What else may be
+// wrong with it the run says.
+func inRepository(dir string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return false
+		}
+		dir = above
+	}
 }
 
 // notes are the warnings that all tasks have together, each once.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -479,6 +480,7 @@ func TestFanBadUsage(t *testing.T) {
 		{"no quorum", []string{"--agent", "demo", "--quorum", "0", "hi"}, "", "--quorum 0"},
 		{"too large a quorum", []string{"--agent", "demo", "--quorum", "2", "hi"}, "", "--quorum 2: there are only 1 runs"},
 		{"uncommitted without a work tree", []string{"--agent", "demo", "--uncommitted", "hi"}, "", "--uncommitted needs --worktree"},
+		{"no repository", []string{"--agent", "demo", "--worktree", "--prompts", "p"}, "a\n", "--prompts p:1: --worktree: "},
 		{"no jobs", []string{"--agent", "demo", "--jobs", "0", "hi"}, "", "--jobs 0"},
 		{"negative starts", []string{"--agent", "demo", "--starts", "-1", "hi"}, "", "--starts -1"},
 		{"negative retries", []string{"--agent", "demo", "--retries", "-1", "hi"}, "", "--retries -1"},
@@ -538,7 +540,7 @@ func TestFanRefusedByEachRun(t *testing.T) {
 		stops  string
 		status int
 	}{
-		{"no repository", []string{"--worktree"}, "", "error/config error/config", statusUsage},
+		{"a repository without a commit", []string{"--worktree", "--dir", "empty"}, "", "error/config error/config", statusUsage},
 		{"no number", nil, "ERRAND_MAX_DEPTH=abc", "error/config error/config", statusUsage},
 		{"at the limit", nil, "ERRAND_DEPTH=1 ERRAND_MAX_DEPTH=1", "error/limit error/limit", statusUsage},
 		{"at the limit, a race", []string{"--first"}, "ERRAND_DEPTH=1 ERRAND_MAX_DEPTH=1", "error/limit error/limit", statusUsage},
@@ -548,6 +550,11 @@ func TestFanRefusedByEachRun(t *testing.T) {
 			t.Parallel()
 			p := newProgram(t)
 			p.Env = strings.Fields(tt.env)
+			if slices.Contains(tt.flags, "empty") {
+				if out, err := exec.Command("git", "init", "-q", filepath.Join(p.Dir, "empty")).CombinedOutput(); err != nil {
+					t.Skip(err, string(out))
+				}
+			}
 			got := p.run(append([]string{"fan", "--json", "--agent", "demo", "--agent", "demo", "hi"}, tt.flags...)...)
 			if r := got.report(t); got.status != tt.status || r.stops() != tt.stops || r.Reached {
 				t.Errorf("status %d, %s; want %d, %s\n%s", got.status, r.stops(), tt.status, tt.stops, got.stderr)

@@ -200,6 +200,9 @@ func TestFanJournalOfAKilledParent(t *testing.T) {
 	}
 
 	// Other tasks are not those of the journal.
+	if err := os.Mkdir(filepath.Join(p.Dir, ".git"), 0o700); err != nil { // nobody looks into it
+		t.Fatal(err)
+	}
 	for name, other := range map[string][]string{
 		"another prompt": {"--prompts", "other"}, "a permission": {"--permission", "allow"}, "another directory": {"--dir", "/"},
 		"files": {"--fs", "read"}, "commands": {"--terminal"}, "a program that decides": {"--permission-command", "true"},

@@ -196,6 +196,15 @@ var commandAttacks = []attack{
 	{name: "hg --config x log", policy: allowKnown, call: run(`hg --config x log`), twin: run(`hg log`)},
 	{name: "patch -e x", policy: allowKnown, call: run(`patch -e x`), twin: run(`patch -R x`)},
 	{name: "less +!cmd", policy: allowKnown, call: exec("less", "+!id", "x"), twin: exec("less", "-N", "x")},
+	{name: "git -c before its verb", policy: allowKnown, call: run("git -c a=b log"), twin: run("git log -c a")},
+	{name: "git -C before its verb, behind another flag", policy: allowKnown, call: run("git --no-pager -C sub log"), twin: run("git --no-pager log -C sub")},
+	{name: "git -c behind what may be its verb", policy: allowKnown, call: run("git --attr-source log -c a=b x"), twin: run("git --attr-source=log log")},
+	{name: "git clone -c", policy: allowKnown, call: run("git clone -c a=b x"), twin: run("git switch -c ab x")},
+	{name: "git clone with -u in a bundle", policy: allowKnown, call: run("git clone -qu evil x"), twin: run("git push -qu origin x")},
+	{name: "git pull -u", policy: allowKnown, call: run("git pull -u evil"), twin: run("git push -u evil")},
+	{name: "git rebase -x", policy: allowKnown, call: run("git rebase -x evil"), twin: run("git cherry-pick -x evil")},
+	{name: "git bisect run", policy: allowKnown, call: run("git bisect run evil"), twin: run("git bisect bad evil")},
+	{name: "git submodule foreach", policy: allowKnown, call: run("git submodule foreach evil"), twin: run("git submodule status evil")},
 	{name: "cargo evil", policy: allowAny, call: run(`cargo evil`), twin: run(`echo evil`)},
 }
 

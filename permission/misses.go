@@ -129,12 +129,19 @@ func (f *Facts) commandMissed(r *Rule, c Command) string {
 	case c.Shell:
 		return fmt.Sprintf("%s is a line for a shell, which only shell means", c.text())
 	}
+	missed, most := "", -1
 	for _, pattern := range r.Commands {
-		if program := programOf(pattern)[0]; program == "**" || glob(program, c.Argv[0]) {
+		if program := programOf(pattern)[0]; program != "**" && !glob(program, c.Argv[0]) {
+			continue
+		}
+		if near := nearness(pattern, c.Argv); near > most {
 			if why := f.wordMissed(r, pattern, c); why != "" {
-				return why
+				missed, most = why, near
 			}
 		}
+	}
+	if missed != "" {
+		return missed
 	}
 	if runsOthers(c.Argv) {
 		return fmt.Sprintf("%s runs others, and is allowed only where a rule spells it out", c.Argv[0])
@@ -142,23 +149,37 @@ func (f *Facts) commandMissed(r *Rule, c Command) string {
 	return "the command names nothing in its paths, and is run elsewhere"
 }
 
+// wordsMatch reports whether a pattern has the words of a command, whatever they are.
+func wordsMatch(pattern, argv []string) bool {
+	return sequence(pattern, len(argv), func(e string, i int) bool { return glob(e, argv[i]) }, always)
+}
+
+// nearness is how many words of a command a pattern begins with, and more than there are
+// where it has all of them.
+func nearness(pattern, argv []string) int {
+	if wordsMatch(pattern, argv) {
+		return len(argv) + 1
+	}
+	n := 0
+	for n < min(len(pattern), len(argv)) && glob(pattern[n], argv[n]) {
+		n++
+	}
+	return n
+}
+
 // wordMissed says which word of a command a pattern of its program does not mean.
 func (f *Facts) wordMissed(r *Rule, pattern []string, c Command) string {
-	matches := func(argv []string) bool {
-		return sequence(pattern, len(argv), func(e string, i int) bool { return glob(e, argv[i]) }, always)
-	}
 	argv := slices.Concat(c.Env, c.Argv)
 	switch {
-	case matches(argv):
-	case len(c.Env) > 0 && matches(c.Argv):
+	case wordsMatch(pattern, argv):
+	case len(c.Env) > 0 && wordsMatch(pattern, c.Argv):
 		return fmt.Sprintf("%s sets a variable, which has to be in the rule", c.Env[0])
 	default:
 		return fmt.Sprintf("%q is not %q; ** stands for any words", c.Argv, pattern)
 	}
+	free := f.free(r, c, false)
 	for i, word := range argv {
-		alone := slices.Clone(argv)
-		alone[i] = "*"
-		if !slices.Contains(pattern, word) && !f.argvCovered(r, alone, c, false) {
+		if !slices.Contains(pattern, word) && !free(i) {
 			return fmt.Sprintf("no wildcard stands for %s: it may run another program, or be a path elsewhere", word)
 		}
 	}

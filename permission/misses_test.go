@@ -13,7 +13,7 @@ import (
 func TestMisses(t *testing.T) {
 	const policy = `{"rules": [
 		{"name": "work", "effect": "allow", "kinds": ["read", "edit"], "paths": ["./src/**"]},
-		{"name": "tests", "effect": "allow", "commands": [["go", "test", "**"], ["git", "diff"], ["ls", "**"]]},
+		{"name": "tests", "effect": "allow", "commands": [["go", "test", "**"], ["git", "diff"], ["git", "log", "**"], ["ls", "**"]]},
 		{"name": "etc", "effect": "allow", "commands": [["stat", "**"]], "paths": ["/etc/**"]},
 		{"name": "docs", "effect": "allow", "kinds": ["fetch"], "hosts": ["go.dev"]},
 		{"name": "never", "effect": "deny", "commands": [["rm"]]}
@@ -27,6 +27,7 @@ func TestMisses(t *testing.T) {
 		{run("ls -la /etc"), "rule 2 (tests): no wildcard stands for /etc: it may run another program, or be a path elsewhere"},
 		{run("go test -exec evil"), "rule 2 (tests): no wildcard stands for -exec: it may run another program, or be a path elsewhere"},
 		{run("git diff HEAD"), `rule 2 (tests): ["git" "diff" "HEAD"] is not ["git" "diff"]; ** stands for any words`},
+		{run("git log --output x"), "rule 2 (tests): no wildcard stands for --output: it may run another program, or be a path elsewhere"},
 		{run("A=1 git diff"), "rule 2 (tests): A=1 sets a variable, which has to be in the rule"},
 		{run("stat -c x"), "rule 3 (etc): no wildcard stands for x: it may run another program, or be a path elsewhere"},
 		{run("stat"), "rule 3 (etc): the command names nothing in its paths, and is run elsewhere"},

@@ -211,6 +211,9 @@ func smugglers(argv []string) map[string]int {
 func smuggles(programs map[string]int, argv []string, i int) bool {
 	for name, at := range programs {
 		if at < i && slices.ContainsFunc(smuggled[name], func(flag string) bool {
+			if name == "git" && at == 0 && behindVerb(argv, i, flag) {
+				return false
+			}
 			if spelled[name] {
 				word, _, _ := strings.Cut(argv[i], "=")
 				return glob(flag, word) || strings.HasPrefix(flag, "-") && glob("-"+flag, word)
@@ -221,6 +224,31 @@ func smuggles(programs map[string]int, argv []string, i int) bool {
 		}
 	}
 	return false
+}
+
+var (
+	// gitVerbs are those of git's for which -c, -C, -u and -x are something else than before a
+	// verb, or for clone and its like, or rebase.
+	gitVerbs = words(`add am annotate apply bisect blame branch checkout cherry cherry-pick clean commit describe diff diff-files diff-index diff-tree
+		format-patch grep log ls-files ls-tree merge mv notes push range-diff reflog reset restore rev-list rev-parse revert rm shortlog show
+		show-branch stash status submodule switch tag update-index whatchanged worktree`)
+	// gitTells are what verbs of git's that run others do besides.
+	gitTells = map[string]map[string]bool{"bisect": words("start good bad new old skip reset log terms"), "submodule": words("status summary")}
+	// gitPlain are flags before the verb that have no value.
+	gitPlain = words("--no-pager --no-optional-locks --no-replace-objects --literal-pathspecs -P")
+)
+
+// behindVerb reports whether argv[i], of a command of git's, is harmless though it may be flag
+// because of where it stands.
+func behindVerb(argv []string, i int, flag string) bool {
+	verb := 1
+	for verb < len(argv) && gitPlain[argv[verb]] {
+		verb++
+	}
+	if i == verb {
+		return len(argv) > i+1 && gitTells[argv[i]][argv[i+1]]
+	}
+	return i > verb && len(flag) == 2 && strings.Contains("cCux", flag[1:]) && gitVerbs[argv[verb]]
 }
 
 // means reports whether arg may be flag: as it stands, with a value, abbreviated as

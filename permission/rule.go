@@ -162,16 +162,7 @@ func (f *Facts) argvCovered(r *Rule, pattern []string, c Command, named bool) bo
 	}
 	argv := slices.Concat(c.Env, c.Argv)
 	program := len(c.Env)
-	smuggling := smugglers(c.Argv)
-	free := func(i int) bool {
-		if i < program || i == program && (f.launches(c) || strings.ContainsAny(argv[i], `/\`)) {
-			return false
-		}
-		paths, doubtful := f.at.readings(argv[i], c.Dir)
-		return !smuggles(smuggling, c.Argv, i-program) && all(paths, func(p Path) bool {
-			return r.reaches(f, p) && f.pathCovered(r, p, named)
-		}) && !(named && slices.ContainsFunc(doubtful, f.guarded))
-	}
+	free := f.free(r, c, named)
 	return sequence(pattern, len(argv), func(e string, i int) bool {
 		switch {
 		case !wild(e):
@@ -185,6 +176,23 @@ func (f *Facts) argvCovered(r *Rule, pattern []string, c Command, named bool) bo
 		}
 		return glob(e, argv[i]) && free(i)
 	}, func(_ string, i int) bool { return free(i) })
+}
+
+// free returns whether a wildcard of the rule may stand for a word of the command, the i-th
+// with the variables before it.
+func (f *Facts) free(r *Rule, c Command, named bool) func(i int) bool {
+	argv := slices.Concat(c.Env, c.Argv)
+	program := len(c.Env)
+	smuggling := smugglers(c.Argv)
+	return func(i int) bool {
+		if i < program || i == program && (f.launches(c) || strings.ContainsAny(argv[i], `/\`)) {
+			return false
+		}
+		paths, doubtful := f.at.readings(argv[i], c.Dir)
+		return !smuggles(smuggling, c.Argv, i-program) && all(paths, func(p Path) bool {
+			return r.reaches(f, p) && f.pathCovered(r, p, named)
+		}) && !(named && slices.ContainsFunc(doubtful, f.guarded))
+	}
 }
 
 func (f *Facts) hostsCovered(r *Rule) bool {

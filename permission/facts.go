@@ -248,7 +248,7 @@ func (f *Facts) risks() []string {
 		switch {
 		case p.Odd != "":
 			add("odd path: " + p.Told)
-		case f.at.sensitive(p):
+		case f.sensitive(p):
 			add("sensitive file: " + p.Told)
 		}
 	}
@@ -304,11 +304,19 @@ func (f *Facts) everyPath() []Path {
 	if f.every == nil {
 		f.every = slices.Clone(f.Paths)
 		for _, c := range f.Commands {
-			for _, word := range c.words() {
-				if len(f.every) > maxPaths || f.at.over() {
-					return f.every
+			rest, left := c.parted()
+			for i, part := range []Command{rest, left} {
+				for _, word := range part.words() {
+					if len(f.every) > maxPaths || f.at.over() {
+						return f.every
+					}
+					for _, p := range f.at.argument(word, c.Dir) {
+						if i > 0 {
+							p.Key = leftOut
+						}
+						f.every = append(f.every, p)
+					}
 				}
-				f.every = append(f.every, f.at.argument(word, c.Dir)...)
 			}
 		}
 	}

@@ -118,7 +118,7 @@ func (f *Facts) pathCovered(r *Rule, p Path, named bool) bool {
 }
 
 // guarded reports whether no rule for a whole directory is meant for the path.
-func (f *Facts) guarded(p Path) bool { return p.Odd != "" || f.at.sensitive(p) }
+func (f *Facts) guarded(p Path) bool { return p.Odd != "" || f.sensitive(p) }
 
 func (f *Facts) commandsCovered(r *Rule, named bool) bool {
 	if f.unseen() {

@@ -104,7 +104,7 @@ func (r *Rules) guards(f *Facts) (bool, string) {
 		switch {
 		case p.Odd != "":
 			return true, "odd path"
-		case f.at.sensitive(p):
+		case f.sensitive(p):
 			return true, "sensitive file"
 		}
 	}

@@ -13,7 +13,7 @@ func TestUsable(t *testing.T) {
 		{"effect":"allow","commands":[["cat","**"],["go","test","**"],["go","build","**"],["git","**"],["grep","**"],["ls","**"],["tar","**"],["rsync","**"],["gcc","**"],["find","**"],["npm","**"],["wc","**"],["date","**"]]},
 		{"effect":"allow","commands":[["curl","**"],["wget","**"],["ping","**"],["nc","**"]],"hosts":["example.com"]},
 		{"effect":"allow","kinds":["fetch"],"hosts":["example.com","127.0.0.1","::1"]},
-		{"effect":"allow","kinds":["search"],"paths":["./**"]},
+		{"effect":"allow","kinds":["search","read"],"paths":["./**"]}, {"effect":"allow","commands":[["tree","**"]]},
 		{"effect":"deny","paths":["./secret/**"]},
 		{"effect":"deny","commands":[["rm"],["git","push"]]},
 		{"effect":"deny","hosts":["evil.com"]}
@@ -34,6 +34,9 @@ func TestUsable(t *testing.T) {
 		exec("ping", "-c", "3", "-i", "0.2", "example.com"), exec("nc", "-zv", "example.com", "443"),
 		fetch("https://example.com/a/../b?u=http://evil.com/"), fetch("http://127.0.0.1:8080/"), fetch("http://[::1]/"), fetch("example.com"),
 		`{"kind":"search","rawInput":{"pattern":"secret/","path":"src"}}`,
+		`{"kind":"read","rawInput":{"path":"src","ignore":["node_modules",".git"]}}`, `{"kind":"search","rawInput":{"path":"src","exclude":".git"}}`,
+		run("find src -not -path '*/.git/*'"), exec("find", "src", "!", "-path", "./.git/*"), run("find src -path src/.git -prune"), run("find src -name .git -prune -o -type f -print"),
+		run("grep -rn --exclude-dir=.git TODO src"), run("tree -a -I .git src"), exec("tree", "-I", ".git|node_modules", "src"), run("ls -I .git src"),
 	} {
 		req := call(t, text)
 		req.Resolve, req.LookPath = linked(nil), found

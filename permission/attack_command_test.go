@@ -202,6 +202,8 @@ var commandAttacks = []attack{
 	{name: "a sensitive file that is left out twice", policy: allowMany, call: exec("find", ".", "-not", "-not", "-path", "*/.env"), twin: exec("find", ".", "-not", "-path", "*/.env")},
 	{name: "a sensitive file that an edit ignores", policy: allowWork, call: `{"kind":"edit","rawInput":{"path":"a","ignore":".env"}}`, twin: `{"kind":"read","rawInput":{"path":"a","ignore":".env"}}`},
 	{name: "a denied file that is left out", policy: denySecret, call: run("grep -r x --exclude-dir=secret/key y"), twin: run("grep -r x --exclude-dir=secrets/key y")},
+	{name: "a search of all there is, without a path", policy: denySecret, call: `{"kind":"search","rawInput":{"pattern":"KEY"}}`, twin: `{"kind":"search","rawInput":{"pattern":"KEY","path":"sub"}}`},
+	{name: "a read without a path", policy: allowWork, call: `{"kind":"read","rawInput":{"pattern":"TODO"}}`, twin: `{"kind":"search","rawInput":{"pattern":"TODO"}}`},
 	{name: "git -c before its verb", policy: allowKnown, call: run("git -c a=b log"), twin: run("git log -c a")},
 	{name: "git -C before its verb, behind another flag", policy: allowKnown, call: run("git --no-pager -C sub log"), twin: run("git --no-pager log -C sub")},
 	{name: "git -c behind what may be its verb", policy: allowKnown, call: run("git --attr-source log -c a=b x"), twin: run("git --attr-source=log log")},

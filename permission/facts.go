@@ -61,7 +61,8 @@ type Path struct {
 	// Resolved is Abs with symbolic links resolved, and Abs itself without a
 	// Request.Resolve.
 	Resolved string `json:"resolved"`
-	// Key says where it was found: "locations", "content", or the key in the raw input.
+	// Key says where it was found: "locations", "content", or the key in the raw input;
+	// empty for the session's directory, of a search that names no path.
 	Key string `json:"key"`
 	// Odd says why the path may be another one than it seems: it holds control or
 	// invisible characters, is of another system, cannot be resolved. Empty for an
@@ -170,6 +171,9 @@ func (r Request) drawFacts() Facts {
 	x.incomplete(!ok)
 	x.announced(r.ToolCall)
 	x.rawInput(input)
+	if x.told == acp.ToolKindSearch && len(f.Paths) == 0 && len(f.Commands) == 0 && f.Dir != "" {
+		x.path(".", "") // that is where tools look
+	}
 	if len(f.Kinds) == 0 {
 		f.kind(acp.ToolKindOther)
 	}

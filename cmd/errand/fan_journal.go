@@ -94,7 +94,7 @@ func lastResult(r *journal.Run) (*subagent.Result, error) {
 			continue // mostly; what is left is looked at
 		}
 		var e subagent.Event
-		if json.Unmarshal(line, &e) == nil && e.Type == subagent.EventEnd && e.Result != nil {
+		if json.Unmarshal(line, &e) == nil && e.Type == subagent.EventEnd && e.Result != nil && e.Result.SchemaVersion == subagent.SchemaVersion {
 			last = e.Result
 		}
 	}

@@ -502,6 +502,7 @@ func TestFanBadUsage(t *testing.T) {
 		{"resume what is not there", []string{"--agent", "demo", "--resume", "--journal", "none", "hi"}, "", "--journal: there is no journal in none"},
 		{"a journal without a name", []string{"--agent", "demo", "--journal", "", "hi"}, "", "--journal is empty"},
 		{"a journal in another's place", []string{"--agent", "demo", "--journal", ".", "hi"}, "x", "--journal: . is not empty"},
+		{"a journal that is a link, with a slash", []string{"--agent", "demo", "--journal", "link/", "hi"}, "x", "--journal: link is no directory"},
 		{"a journal that is a link", []string{"--agent", "demo", "--journal", "link", "hi"}, "x", "--journal: link is no directory"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

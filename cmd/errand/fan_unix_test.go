@@ -224,6 +224,15 @@ func TestFanJournalOfAKilledParent(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(p.Dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	// What is no result of ours is none.
+	foreign, err := os.OpenFile(filepath.Join(p.Dir, "j", "0001.ndjson"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := foreign.WriteString(`{"type":"end","result":{"stop":"completed"}}` + "\n"); err != nil {
+		t.Fatal(err)
+	}
+	foreign.Close()
 	before := strings.Count(readFile(t, p.Dir, "starts"), "x")
 	got = p.run(append(resume, scripted(t, script)...)...)
 	r := got.report(t)

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // openDir opens a directory that is one itself, and not by a symbolic link.
 func openDir(dir string) (*os.Root, error) {
+	dir = filepath.Clean(dir) // a slash at its end would lead through a link
 	named, err := os.Lstat(dir)
 	if err != nil {
 		return nil, err

@@ -211,7 +211,8 @@ func (r *fanResult) subject(line string) string {
 
 // refused says why nothing was started, and returns the exit status.
 func (x *fan) refused(ctx context.Context, err error) int {
-	r, status, texts := x.newReport(nil), statusUsage, []string{}
+	r, status := x.newReport(nil), statusUsage
+	var texts []string
 	if _, ok := errors.AsType[*stopped](err); ok {
 		status, texts = stopStatus(ctx), []string{"cancelled before anything was started: " + err.Error()}
 		r.Warnings = append(r.Warnings, texts...)

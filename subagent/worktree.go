@@ -25,13 +25,14 @@ type WorktreeOptions struct {
 	// MaxPatch bounds Result.Patch, in bytes; 0 means 16 MiB. A larger one is left out, and
 	// the work tree is kept.
 	MaxPatch int
-	// Kill, if set, ends the making of patches when it ends, as ACPOptions.Kill ends
-	// agents. Work trees whose patch is not made are kept.
+	// Kill, if set, ends the making of patches and the removal of work trees when it ends,
+	// as ACPOptions.Kill ends agents. Work trees whose patch is not made are kept.
 	Kill context.Context
 }
 
-// patchTime bounds the making of a patch, which no caller's context does: an agent can
-// leave things behind that git waits for without end, a pipe in place of a file say.
+// patchTime bounds the making of a patch and the removal of the tree, which no caller's
+// context does: an agent can leave things behind that git waits for without end, a pipe in
+// place of a file say.
 const patchTime = 2 * time.Minute
 
 // Worktree returns p with each run in a work tree of its own of the git repository that the
@@ -125,7 +126,9 @@ func (p *worktreeProvider) Start(ctx context.Context, req Request) (Run, error) 
 	defer func() {
 		if !begun { // also where Start panics
 			w.cancel()
-			w.tree.Remove()
+			ctx, cancel := w.afterwards()
+			defer cancel()
+			w.tree.Remove(ctx)
 		}
 	}()
 	req.Dir, req.Events = w.tree.Dir, w.event
@@ -281,13 +284,20 @@ func (w *worktreeRun) closed() Result {
 	return broken
 }
 
+// afterwards is for what is done when nobody's context counts any more.
+func (w *worktreeRun) afterwards() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.Background(), patchTime)
+	if w.opts.Kill == nil {
+		return ctx, cancel
+	}
+	stop := context.AfterFunc(w.opts.Kill, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
 // finish says what the run has changed, and removes the tree or keeps it.
 func (w *worktreeRun) finish(final *Result) {
-	ctx, cancel := context.WithTimeout(context.Background(), patchTime)
+	ctx, cancel := w.afterwards()
 	defer cancel()
-	if kill := w.opts.Kill; kill != nil {
-		defer context.AfterFunc(kill, cancel)()
-	}
 	warn := func(format string, args ...any) {
 		final.Warnings = append(final.Warnings, fmt.Sprintf(format, args...))
 	}
@@ -313,7 +323,7 @@ func (w *worktreeRun) finish(final *Result) {
 			warn("the work tree is kept: %s", w.tree.Root)
 		}
 	default:
-		if err := w.tree.Remove(); err != nil {
+		if err := w.tree.Remove(ctx); err != nil {
 			warn("the work tree could not be removed: %v", err)
 			final.Worktree.Kept = &w.tree.Root
 		}

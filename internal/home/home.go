@@ -1,18 +1,19 @@
 package home
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/errand-acp/errand/internal/owndir"
 )
 
 // Home is a directory made by [Make]. Its methods are not for several goroutines at once.
 type Home struct {
-	dir  string
-	made os.FileInfo // of dir, so that it is known again
+	dir *owndir.Dir
 }
 
 // prefix begins the names of homes.
@@ -31,21 +32,17 @@ func Make(parent string, seeds []Seed) (_ *Home, err error) {
 	if parent, err = filepath.Abs(parent); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(parent, prefix)
+	dir, err := owndir.Make(parent, prefix)
 	if err != nil {
 		return nil, err
 	}
-	made, err := os.Lstat(dir)
-	if err != nil {
-		return nil, errors.Join(err, os.Remove(dir))
-	}
-	h := &Home{dir, made}
+	h := &Home{dir}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.Remove())
 		}
 	}()
-	root, err := os.OpenRoot(dir)
+	root, err := os.OpenRoot(h.Dir())
 	if err != nil {
 		return nil, err
 	}
@@ -64,16 +61,16 @@ func Make(parent string, seeds []Seed) (_ *Home, err error) {
 }
 
 // Dir is the home, absolute and without symlinks.
-func (h *Home) Dir() string { return h.dir }
+func (h *Home) Dir() string { return h.dir.Path() }
 
 // place is a directory of a home that an environment variable leads to.
 type place struct{ variable, path string }
 
 // Env are the variables by which programs find the home and what is in it, KEY=VALUE.
 func (h *Home) Env() []string {
-	env := homeEnv(h.dir)
+	env := homeEnv(h.Dir())
 	for _, p := range places() {
-		env = append(env, p.variable+"="+filepath.Join(h.dir, filepath.FromSlash(p.path)))
+		env = append(env, p.variable+"="+filepath.Join(h.Dir(), filepath.FromSlash(p.path)))
 	}
 	return env
 }
@@ -90,46 +87,4 @@ func IsHome(name string) bool {
 
 // Remove removes the home and all that is in it, also what is not writable. It follows no
 // link out of it. An error says what is left; a home that is not where it was made is one.
-func (h *Home) Remove() error {
-	if err := h.same(os.Lstat(h.dir)); err != nil {
-		return err
-	}
-	if os.RemoveAll(h.dir) == nil {
-		return nil
-	}
-	// What is in a directory that is not writable stays, and so does what cannot be looked
-	// into: Go's module cache is made of such directories.
-	os.Chmod(h.dir, 0o700)
-	if err := h.unlock(); err != nil {
-		return err
-	}
-	return os.RemoveAll(h.dir)
-}
-
-// unlock gives the user all rights to the directories of the home.
-func (h *Home) unlock() error {
-	root, err := os.OpenRoot(h.dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	if err := h.same(root.Stat(".")); err != nil {
-		return err
-	}
-	return fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
-		// The walk calls this before it looks into a directory. Through a link that has
-		// taken the place of one nothing outside is changed.
-		if err == nil && d.IsDir() {
-			root.Chmod(path, 0o700)
-		}
-		return nil // what cannot be removed in the end will be told
-	})
-}
-
-// same refuses what is not the directory that was made.
-func (h *Home) same(now os.FileInfo, err error) error {
-	if err == nil && os.SameFile(h.made, now) {
-		return nil
-	}
-	return fmt.Errorf("%s is not there any more: it was moved, removed or replaced", h.dir)
-}
+func (h *Home) Remove() error { return h.dir.Remove(context.Background()) }

@@ -24,24 +24,35 @@ type Diff struct {
 // Diff finds out what has changed. Nothing may be at work in the tree any more. It can be
 // called once. The error wraps ErrTooLarge where the patch is over Options.MaxPatch, and
 // then there are still the changes, unless these are too many as well.
-func (t *Tree) Diff(ctx context.Context) (*Diff, error) {
-	if info, err := os.Lstat(t.Root); err != nil {
-		return nil, fmt.Errorf("the work tree: %w", err)
-	} else if !os.SameFile(info, t.root) {
-		return nil, errors.New("the work tree is another one than was made")
-	}
-	d, err := t.newGitDir(".after") // for the program may have found the first one
+func (t *Tree) Diff(ctx context.Context) (_ *Diff, err error) {
+	top, err := t.open()
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Rename(t.index, d.index()); err != nil {
-		return nil, err
-	}
-	after, left, err := d.snapshot(ctx, t.links)
+	defer top.Close()
+	// Made now, when the program is gone, for it could prepare what it finds.
+	private, err := t.place.make()
 	if err != nil {
 		return nil, err
 	}
-	left.repositories = append(left.repositories, (&sorter{top: t.Root, links: t.links}).populated()...)
+	defer func() { err = errors.Join(err, private.Remove(context.WithoutCancel(ctx))) }()
+	d, err := t.newGitDir(private, t.repo.objects())
+	if err != nil {
+		return nil, err
+	}
+	if t.pack != nil {
+		if err := d.unpack(ctx, t.pack); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := d.do(ctx, "read-tree", t.base); err != nil {
+		return nil, err
+	}
+	after, left, err := d.snapshot(ctx, top, t.links)
+	if err != nil {
+		return nil, err
+	}
+	left.repositories = append(left.repositories, (&sorter{top: top, links: t.links}).populated()...)
 	diff := &Diff{Changes: []Change{}, Missing: left.texts()}
 	if after == t.base {
 		return diff, nil
@@ -60,6 +71,28 @@ func (t *Tree) Diff(ctx context.Context) (*Diff, error) {
 	diff.Patch = patch
 	return diff, nil
 }
+
+// open opens the tree, if it is the one that was made, where it was made.
+func (t *Tree) open() (*os.Root, error) {
+	if err := t.outer.Check(); err != nil {
+		return nil, err
+	}
+	// Only then it is opened: what is no directory may block.
+	if now, err := os.Lstat(t.Root); err != nil || !os.SameFile(t.root, now) {
+		return nil, errors.Join(errNotTheTree, err)
+	}
+	top, err := os.OpenRoot(t.Root)
+	if err != nil {
+		return nil, err
+	}
+	if now, err := top.Stat("."); err != nil || !os.SameFile(t.root, now) {
+		top.Close()
+		return nil, errors.Join(errNotTheTree, err)
+	}
+	return top, nil
+}
+
+var errNotTheTree = errors.New("the work tree is not there any more: it was moved, removed or replaced")
 
 // patch returns the patch from one git tree to another.
 func (d *gitDir) patch(ctx context.Context, from, to string, limit int) (string, error) {

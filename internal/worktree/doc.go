@@ -8,7 +8,7 @@
 //	// … something works in tree.Dir, and has ended …
 //	diff, err := tree.Diff(ctx)
 //	...
-//	tree.Remove()
+//	tree.Remove(ctx)
 //
 // # What is never touched
 //
@@ -22,9 +22,11 @@
 //
 // Hooks, filters, textconv, external diffs, fsmonitor: whatever a configuration can make
 // git run, written by whomever. The commands of this package work with git directories of
-// its own, which are beside the tree and which it writes itself, anew after the program
-// has ended. Of the user's repository they read where its parts are, its HEAD, its refs
-// and a few settings. They see no GIT_ variable of the environment, no credential in it
+// its own, which it writes itself, elsewhere than beside the tree, and anew after the
+// program has ended: of what that could reach they read the tree's files and the objects of
+// the user's repository, nothing else. Every file is then compared with the base by what is
+// in it, for what an index says of it could be prepared. Of the user's repository they read
+// where its parts are, its HEAD, its refs and a few settings. They see no GIT_ variable of the environment, no credential in it
 // and neither the user's configuration nor the system's, except for those settings.
 //
 // Because no filter is run, what is stored by one stays as it is stored: an LFS pointer is
@@ -35,5 +37,8 @@
 // The objects that the tree borrows must stay: after git gc --prune=now in a repository
 // whose HEAD has moved on, a tree of the old HEAD may miss some. Where git is to store what
 // is there already, it renews the time of the user's file instead, nothing else of it. A
-// program that goes out of its tree can do what its user can.
+// file whose line ends are not stored as the attributes say counts as changed, also where
+// the program changes these (core.autocrlf=true and a new ".gitattributes" with "* -text").
+// A program that goes out of its tree can do what its user can; what it puts in the place of
+// the tree or of the directory around it is left alone, and an error says so.
 package worktree

@@ -17,7 +17,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer tree.Remove()
+	defer tree.Remove(ctx)
 	if err := os.WriteFile(filepath.Join(tree.Dir, "notes"), []byte("a note\n"), 0o666); err != nil {
 		log.Fatal(err)
 	}

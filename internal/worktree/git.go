@@ -1,10 +1,10 @@
 package worktree
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -73,7 +73,7 @@ func recent(version string) bool {
 type call struct {
 	args  []string
 	dir   string // where it works; empty: as git has it
-	stdin []byte
+	stdin io.Reader
 	limit int // of its output, in bytes; 0: maxList
 	// config lets it see the user's configuration and the system's, for the commands
 	// that read a setting and do nothing else.
@@ -98,7 +98,7 @@ func (g *git) run(ctx context.Context, c call) ([]byte, error) {
 		limit = maxList
 	}
 	out, stderr := &bounded{limit: limit}, &bounded{limit: maxStderr, drop: true}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(c.stdin), out, stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.stdin, out, stderr
 	cmd.WaitDelay = pipeGrace
 	ownGroup(cmd)
 	err := cmd.Run()

@@ -3,6 +3,7 @@
 package worktree_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -53,7 +54,7 @@ func (s *scene) treeOf(dir string, o worktree.Options) *tree {
 		s.Fatal(err)
 	}
 	s.Cleanup(func() {
-		if err := tr.Remove(); err != nil {
+		if err := tr.Remove(context.WithoutCancel(s.Context())); err != nil {
 			s.Error(err)
 		}
 	})
@@ -77,7 +78,7 @@ func (s *scene) refused(dir string, o worktree.Options, words ...string) {
 	}
 	tr, err := worktree.New(s.Context(), dir, o)
 	if err == nil {
-		tr.Remove()
+		tr.Remove(context.WithoutCancel(s.Context()))
 		s.Fatalf("a tree of %s was made", dir)
 	}
 	if _, ok := errors.AsType[*worktree.RefusedError](err); !ok {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -80,8 +81,8 @@ func few(paths []string) string {
 // snapshot brings the index up to what is in the work tree, but for what is ignored and
 // not in the index, and returns that as a git tree. Submodules stay as they are in the
 // index. It does what git add -A does, and does not do it by that because that starts git
-// in submodules, with their configuration.
-func (d *gitDir) snapshot(ctx context.Context, links map[string]bool) (tree string, l left, err error) {
+// in submodules, with their configuration. top is the work tree.
+func (d *gitDir) snapshot(ctx context.Context, top *os.Root, links map[string]bool) (tree string, l left, err error) {
 	c := d.command("ls-files", "-z", "--modified", "--others", "--exclude-standard")
 	var complaints string
 	c.complaints = &complaints
@@ -92,7 +93,7 @@ func (d *gitDir) snapshot(ctx context.Context, links map[string]bool) (tree stri
 	l.unseen = unseen(complaints)
 	changed := list(out)
 	slices.Sort(changed)
-	s := sorter{top: d.workTree, links: links, left: &l}
+	s := sorter{top: top, links: links, left: &l}
 	for _, path := range slices.Compact(changed) {
 		s.add(path)
 	}
@@ -104,7 +105,7 @@ func (d *gitDir) snapshot(ctx context.Context, links map[string]bool) (tree stri
 			continue
 		}
 		c := d.command("update-index", update.flag, "--replace", "-z", "--stdin")
-		c.stdin = []byte(strings.Join(update.paths, "\x00") + "\x00")
+		c.stdin = strings.NewReader(strings.Join(update.paths, "\x00") + "\x00")
 		if _, err := d.run(ctx, c); err != nil {
 			return "", l, err
 		}
@@ -115,7 +116,7 @@ func (d *gitDir) snapshot(ctx context.Context, links map[string]bool) (tree stri
 
 // sorter sorts paths that have changed by what is to be done with them.
 type sorter struct {
-	top         string
+	top         *os.Root
 	links       map[string]bool
 	there, gone []string
 	left        *left
@@ -137,7 +138,7 @@ func (s *sorter) add(path string) {
 		// It stays what it was.
 	case info.IsDir():
 		s.gone = append(s.gone, path) // there was a file in its place
-	case info.Mode().Type() == fs.ModeSymlink, info.Mode().IsRegular() && readable(s.name(path)):
+	case info.Mode().Type() == fs.ModeSymlink, info.Mode().IsRegular() && s.readable(path):
 		s.there = append(s.there, path)
 	default:
 		s.left.others = append(s.left.others, path)
@@ -150,7 +151,7 @@ func (s *sorter) stat(path string) (fs.FileInfo, error) {
 		if c != '/' {
 			continue
 		}
-		info, err := os.Lstat(s.name(path[:i]))
+		info, err := s.top.Lstat(filepath.FromSlash(path[:i]))
 		if err != nil {
 			return nil, err
 		}
@@ -158,35 +159,44 @@ func (s *sorter) stat(path string) (fs.FileInfo, error) {
 			return nil, fs.ErrNotExist
 		}
 	}
-	info, err := os.Lstat(s.name(path))
+	info, err := s.top.Lstat(filepath.FromSlash(path))
 	if errors.Is(err, syscall.ENOTDIR) {
 		err = fs.ErrNotExist
 	}
 	return info, err
 }
 
-func (s *sorter) name(path string) string { return filepath.Join(s.top, filepath.FromSlash(path)) }
-
 // populated returns the submodules that there is something in.
 func (s *sorter) populated() []string {
 	var found []string
 	for link := range s.links {
-		info, err := s.stat(link)
-		if err != nil || !info.IsDir() {
-			continue
-		}
-		if entries, err := os.ReadDir(s.name(link)); err != nil || len(entries) > 0 {
+		if info, err := s.stat(link); err == nil && info.IsDir() && !s.isEmpty(link) {
 			found = append(found, link)
 		}
 	}
 	return found
 }
 
-func readable(name string) bool {
-	f, err := os.Open(name)
+func (s *sorter) isEmpty(path string) bool {
+	f, err := s.open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	_, err = f.Readdirnames(1)
+	return errors.Is(err, io.EOF)
+}
+
+func (s *sorter) readable(path string) bool {
+	f, err := s.open(path)
 	if err != nil {
 		return false
 	}
 	f.Close()
 	return true
+}
+
+// open does not wait, whatever the path has become.
+func (s *sorter) open(path string) (*os.File, error) {
+	return s.top.OpenFile(filepath.FromSlash(path), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }

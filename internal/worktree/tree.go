@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/errand-acp/errand/internal/owndir"
 )
 
 // Options are what New may be told beside the directory. The zero value is the default.
@@ -40,12 +42,12 @@ type Tree struct {
 	Warnings []string
 
 	git      *git
-	outer    string // everything of the tree is in it
+	place    *place
+	outer    *owndir.Dir // the tree is in it, and nothing of ours that matters later
 	root     fs.FileInfo
 	repo     *repository
 	probed   string          // the configuration that git has made for the tree's file system
-	objects  []string        // where those of the base are
-	index    string          // of the base, as the tree was made from it
+	pack     *os.File        // the objects of the base that the user's repository lacks; nil without any
 	head     string          // the git tree of the commit
 	base     string          // the one that the tree began with
 	links    map[string]bool // submodules: their paths
@@ -68,13 +70,17 @@ func New(ctx context.Context, dir string, o Options) (_ *Tree, err error) {
 	if err != nil || !filepath.IsLocal(below) {
 		return nil, refuse("%s is not in %s, the work tree of its git repository", dir, repo.top)
 	}
-	outer, err := o.makeOuter(repo)
+	place, err := o.place(repo)
 	if err != nil {
 		return nil, err
 	}
+	outer, err := place.make()
+	if err != nil {
+		return nil, refuse("the directory for work trees: %w", err)
+	}
 	t := &Tree{
-		Repository: repo.top, Base: repo.commit, Root: filepath.Join(outer, treeName(repo.top)),
-		git: g, outer: outer, repo: repo, maxPatch: o.MaxPatch,
+		Repository: repo.top, Base: repo.commit, Root: filepath.Join(outer.Path(), treeName(repo.top)),
+		git: g, place: place, outer: outer, repo: repo, maxPatch: o.MaxPatch,
 	}
 	if t.maxPatch == 0 {
 		t.maxPatch = defaultMaxPatch
@@ -82,16 +88,13 @@ func New(ctx context.Context, dir string, o Options) (_ *Tree, err error) {
 	made := false
 	defer func() {
 		if !made {
-			t.Remove()
+			t.Remove(context.WithoutCancel(ctx))
 		}
 	}()
 	if err := t.init(ctx); err != nil {
 		return nil, err
 	}
-	if err := t.findBase(ctx, o.Uncommitted); err != nil {
-		return nil, err
-	}
-	if err := t.checkOut(ctx); err != nil {
+	if err := t.fill(ctx, o.Uncommitted); err != nil {
 		return nil, err
 	}
 	if err := t.enter(below); err != nil {
@@ -99,29 +102,6 @@ func New(ctx context.Context, dir string, o Options) (_ *Tree, err error) {
 	}
 	made = true
 	return t, nil
-}
-
-// makeOuter makes the directory that everything of a tree is in.
-func (o Options) makeOuter(repo *repository) (string, error) {
-	parent := o.Parent
-	if parent == "" {
-		parent = os.TempDir()
-	}
-	if !filepath.IsAbs(parent) {
-		return "", refuse("the directory for work trees %q is not absolute", parent)
-	}
-	parent, err := filepath.EvalSymlinks(parent)
-	if err != nil {
-		return "", refuse("the directory for work trees: %w", err)
-	}
-	if below, err := filepath.Rel(repo.top, parent); err == nil && filepath.IsLocal(below) {
-		return "", refuse("the directory for work trees %s lies in the work tree %s, which is not to be touched: name another one", parent, repo.top)
-	}
-	outer, err := os.MkdirTemp(parent, "errand-worktree-")
-	if err != nil {
-		return "", refuse("the directory for work trees: %w", err)
-	}
-	return outer, nil
 }
 
 // treeName is what the tree is called: like the user's, which a program may show, unless
@@ -135,7 +115,7 @@ func treeName(top string) string {
 
 // init makes the tree an empty repository that borrows the user's objects.
 func (t *Tree) init(ctx context.Context) (err error) {
-	if _, err := t.git.run(ctx, call{dir: t.outer, args: []string{"init", "--quiet", "--template=", "--object-format=" + t.repo.format, t.Root}}); err != nil {
+	if _, err := t.git.run(ctx, call{dir: t.outer.Path(), args: []string{"init", "--quiet", "--template=", "--object-format=" + t.repo.format, t.Root}}); err != nil {
 		return err
 	}
 	if t.root, err = os.Lstat(t.Root); err != nil {
@@ -164,7 +144,7 @@ func (t *Tree) init(ctx context.Context) (err error) {
 		return err
 	}
 	// Should the tree lose its git directory, no other one above it is to be taken for it.
-	return os.WriteFile(filepath.Join(t.outer, ".git"), []byte("gitdir: no-repository-above-the-work-tree\n"), 0o600)
+	return os.WriteFile(filepath.Join(t.outer.Path(), ".git"), []byte("gitdir: no-repository-above-the-work-tree\n"), 0o600)
 }
 
 // ofFileSystem are settings that git finds out for the file system a repository is on.
@@ -188,15 +168,38 @@ func settingsText(settings map[string]string) string {
 	return b.String()
 }
 
-// findBase finds what the tree begins with. For that it looks at the user's work tree
-// with a copy of its index.
-func (t *Tree) findBase(ctx context.Context, uncommitted bool) error {
-	d, err := newGitDir(t.git, filepath.Join(t.outer, ".user"), t.repo.top, t.probed+settingsText(t.repo.settings), t.repo.exclude, t.repo.objects())
+// fill finds what the tree begins with, and writes it. What it needs for that is private and
+// gone before anything can be at work in the tree, but for the pack, of which there is then no name.
+func (t *Tree) fill(ctx context.Context, uncommitted bool) (err error) {
+	private, err := t.place.make()
 	if err != nil {
 		return err
 	}
-	t.objects = []string{t.repo.objects(), filepath.Join(d.path, "objects")}
-	if err := d.copyIndex(t.repo.dir); err != nil {
+	defer func() { err = errors.Join(err, private.Remove(context.WithoutCancel(ctx))) }()
+	user, err := newGitDir(t.git, filepath.Join(private.Path(), "user"), t.repo.top, t.probed+settingsText(t.repo.settings), t.repo.exclude, t.repo.objects())
+	if err != nil {
+		return err
+	}
+	if err := t.findBase(ctx, user, uncommitted); err != nil {
+		return err
+	}
+	if t.base != t.head {
+		if t.pack, err = user.pack(ctx, t.base, t.outer.Path()); err != nil {
+			return err
+		}
+	}
+	d, err := t.newGitDir(private, t.repo.objects(), filepath.Join(user.path, "objects"))
+	if err != nil {
+		return err
+	}
+	return t.checkOut(ctx, d)
+}
+
+// findBase finds what the tree begins with. For that it looks at the user's work tree
+// with a copy of its index.
+func (t *Tree) findBase(ctx context.Context, d *gitDir, uncommitted bool) error {
+	err := d.copyIndex(t.repo.dir)
+	if err != nil {
 		return err
 	}
 	if t.head, err = d.word(ctx, "rev-parse", "--verify", t.repo.commit+"^{tree}"); err != nil {
@@ -214,8 +217,13 @@ func (t *Tree) findBase(ctx context.Context, uncommitted bool) error {
 	if err != nil {
 		return err
 	}
+	top, err := os.OpenRoot(t.repo.top)
+	if err != nil {
+		return err
+	}
+	defer top.Close()
 	var left left
-	if t.base, left, err = d.snapshot(ctx, links); err != nil {
+	if t.base, left, err = d.snapshot(ctx, top, links); err != nil {
 		return err
 	}
 	for _, text := range left.texts() {
@@ -233,15 +241,11 @@ func (d *gitDir) dirty(ctx context.Context, tree string) (bool, error) {
 }
 
 // checkOut writes the files of the base, and gives the tree's repository its index.
-func (t *Tree) checkOut(ctx context.Context) error {
-	d, err := t.newGitDir(".before")
+func (t *Tree) checkOut(ctx context.Context, d *gitDir) error {
+	_, err := d.do(ctx, "read-tree", "--reset", "-u", t.base)
 	if err != nil {
-		return err
-	}
-	if _, err := d.do(ctx, "read-tree", "--reset", "-u", t.base); err != nil {
 		return t.explain(err)
 	}
-	t.index = d.index()
 	if t.links, err = d.links(ctx); err != nil {
 		return err
 	}
@@ -251,15 +255,15 @@ func (t *Tree) checkOut(ctx context.Context) error {
 	// What is staged there is HEAD, with what is known of the files already.
 	own := filepath.Join(t.Root, ".git", "index")
 	if t.base == t.head {
-		return copyFile(own, t.index)
+		return copyFile(own, d.index())
 	}
 	_, err = d.do(ctx, "read-tree", "-m", "--index-output="+own, t.head)
 	return err
 }
 
 // newGitDir makes a git directory of our own for the tree.
-func (t *Tree) newGitDir(name string) (*gitDir, error) {
-	return newGitDir(t.git, filepath.Join(t.outer, name), t.Root, t.probed+t.repo.forTree(), t.repo.exclude, t.objects...)
+func (t *Tree) newGitDir(private *owndir.Dir, objects ...string) (*gitDir, error) {
+	return newGitDir(t.git, filepath.Join(private.Path(), "tree"), t.Root, t.probed+t.repo.forTree(), t.repo.exclude, objects...)
 }
 
 // enter finds the directory that is below that far in the tree, and makes it if it is not
@@ -297,12 +301,16 @@ func (t *Tree) warn(format string, args ...any) {
 	t.Warnings = append(t.Warnings, fmt.Sprintf(format, args...))
 }
 
-// Keep removes everything but the tree itself, for whom it is kept.
+// Keep leaves the tree to those for whom it is kept. Of ours there is nothing in it.
 func (t *Tree) Keep() {
-	for _, name := range []string{".user", ".before", ".after"} {
-		removeAll(filepath.Join(t.outer, name))
+	if t.pack != nil {
+		t.pack.Close()
 	}
 }
 
-// Remove removes the tree and everything that was made for it.
-func (t *Tree) Remove() error { return removeAll(t.outer) }
+// Remove removes the tree. If it is another one, or elsewhere, that is an error, and nothing
+// is touched.
+func (t *Tree) Remove(ctx context.Context) error {
+	t.Keep()
+	return t.outer.Remove(ctx)
+}

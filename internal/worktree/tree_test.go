@@ -112,7 +112,6 @@ func TestParentInARepository(t *testing.T) {
 		t.Errorf("it was committed: %s", out)
 	}
 	check.Equal(t, "HEAD", other.Git("rev-parse", "HEAD"), before)
-	tr.Tree.Remove()
 	s.refused(s.Dir, worktree.Options{Parent: s.Dir}, "lies in the work tree", "name another one")
 	s.refused(s.Dir, worktree.Options{Parent: filepath.Join(s.Dir, ".git")}, "lies in the work tree")
 	s.refused(s.Dir, worktree.Options{Parent: "relative"}, "not absolute")
@@ -360,14 +359,12 @@ func TestAtOnce(t *testing.T) {
 	s.Untouched(before)
 }
 
+// What is not writable is removed: the scene checks that.
 func TestRemoveWhatCannotBeWritten(t *testing.T) {
 	s := newScene(t)
 	s.Write("a", "a\n").Commit("first")
 	tr := s.tree(worktree.Options{})
 	tr.Write("mod/cache/x", "x").Mode("mod/cache/x", 0o400).Mode("mod/cache", 0o500).Mode("mod", 0o100)
-	if err := tr.Tree.Remove(); err != nil {
-		t.Error(err)
-	}
 }
 
 // What is kept is a repository that works.
@@ -380,7 +377,7 @@ func TestKeep(t *testing.T) {
 	tr.Commit("mine")
 	check.Equal(t, "fsck", tr.Git("fsck"), "")
 	entries, err := os.ReadDir(filepath.Dir(tr.Root))
-	if err != nil || len(entries) != 2 { // the tree, and what shields it
+	if err != nil || len(entries) != 2 { // the tree, and what shields it: nothing is held by its name
 		t.Errorf("beside it: %v, %v", entries, err)
 	}
 }

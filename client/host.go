@@ -203,11 +203,20 @@ func (a *Agent) hostRequest(s *Session, id string, act act) permission.Request {
 
 // surroundings fills in what a policy needs to know of the machine.
 func (a *Agent) surroundings(req *permission.Request) {
+	around := PolicyRequest(req.Dir, a.spec.Env)
 	req.RunID = a.opts.RunID
-	req.RealDir = req.Dir // a session's is resolved when it begins
-	req.Home, req.UserHome = a.homes()
-	req.Resolve = resolve
-	req.LookPath = lookIn(req.Dir, a.spec.Env)
+	req.RealDir, req.Home, req.UserHome, req.Resolve, req.LookPath = around.RealDir, around.Home, around.UserHome, around.Resolve, around.LookPath
+}
+
+// PolicyRequest returns a request with what policies need to know of the machine, as those
+// of a session have it in that directory, absolute and without links (see AbsDir), of an agent
+// with that environment: for those who try a policy before there is an agent. It may be called
+// by anybody at any time.
+// https://agentclientprotocol.com/protocol/tool-calls#requesting-permission
+func PolicyRequest(dir string, env []string) permission.Request {
+	req := permission.Request{Dir: dir, RealDir: dir, Resolve: resolve, LookPath: lookIn(dir, env)}
+	req.Home, req.UserHome = homes(env)
+	return req
 }
 
 // lookIn finds programs as they are found in a directory with that environment.
@@ -215,15 +224,16 @@ func lookIn(dir string, env []string) func(name string) (string, error) {
 	return func(name string) (string, error) { return proc.LookPath(programIn(dir, name), env) }
 }
 
-// homes returns the agent's home and, where that is another one, the user's. An agent that
+// homes returns the home of an agent with that environment and, where that is another one,
+// the user's. An agent that
 // was given none finds that of the user.
-func (a *Agent) homes() (agents, users string) {
+func homes(env []string) (agents, users string) {
 	users, _ = os.UserHomeDir()
 	name := "HOME"
 	if runtime.GOOS == "windows" {
 		name = "USERPROFILE"
 	}
-	switch agents = proc.Getenv(a.spec.Env, name); {
+	switch agents = proc.Getenv(env, name); {
 	case agents == "" || agents == users:
 		return users, ""
 	case !filepath.IsAbs(agents):

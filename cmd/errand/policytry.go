@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/coder/acp-go-sdk"
 	"github.com/spf13/cobra"
 
+	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/internal/visible"
-	"github.com/errand-acp/errand/permission"
 )
 
 func newPolicy(con *console) *cobra.Command {
@@ -65,11 +64,10 @@ func tryPolicy(file, dir, call string, command []string, con *console) (string, 
 	for _, note := range s.notes {
 		fmt.Fprintf(con.err, "errand: %s\n", visible.Line(note))
 	}
-	req := permission.Request{Resolve: resolveLinks}
-	if req.Dir, err = f.directory(); err != nil {
+	if dir, err = f.directory(); err != nil {
 		return "", err
 	}
-	req.Home, _ = os.UserHomeDir()
+	req := client.PolicyRequest(dir, os.Environ())
 	switch {
 	case call != "" && len(command) > 0:
 		return "", errors.New("--call and a CMD exclude each other")
@@ -94,20 +92,4 @@ func tryPolicy(file, dir, call string, command []string, con *console) (string, 
 		text += "  " + visible.Line(why) + "\n"
 	}
 	return text, nil
-}
-
-// resolveLinks resolves the links of a path as far as it is there.
-func resolveLinks(path string) (string, error) {
-	missing := ""
-	for {
-		real, err := filepath.EvalSymlinks(path)
-		if err == nil {
-			return filepath.Join(real, missing), nil
-		}
-		if parent := filepath.Dir(path); !errors.Is(err, os.ErrNotExist) || parent == path {
-			return "", err
-		} else {
-			path, missing = parent, filepath.Join(filepath.Base(path), missing)
-		}
-	}
 }

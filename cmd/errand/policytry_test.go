@@ -13,6 +13,7 @@ func TestTryPolicy(t *testing.T) {
 	writeFile(t, `{"default": "ask", "rules": [
 		{"name": "work", "effect": "allow", "kinds": ["read", "edit"], "paths": ["./**"]},
 		{"name": "tests", "effect": "allow", "commands": [["go", "test", "**"], ["git", "diff"]]},
+		{"name": "lists", "effect": "allow", "commands": [["ls"], ["mine"], ["stat", "**"]]},
 		{"name": "no", "effect": "deny", "commands": [["rm"]]}
 	]}`, p.Dir, "policy.json")
 	writeFile(t, `{"rules": [{"effect": "allow", "shell": true}]}`, p.Dir, "wide.json")
@@ -20,6 +21,14 @@ func TestTryPolicy(t *testing.T) {
 	if err := os.Symlink(os.TempDir(), filepath.Join(p.Dir, "out")); err != nil {
 		t.Fatal(err)
 	}
+	// As a run would find them: a program by its links, and a link that leads nowhere yet.
+	if err := os.Symlink("/bin/rm", filepath.Join(p.Dir, "mine")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/nowhere/x", filepath.Join(p.Dir, "dangling")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", p.Dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	for _, tt := range []struct {
 		args   []string
 		status int
@@ -31,6 +40,9 @@ func TestTryPolicy(t *testing.T) {
 		{[]string{"bad.json"}, statusUsage, "", "errand: --policy bad.json: policy: rule 1: it has no condition; what no rule speaks of is the default's\n"},
 		{[]string{"none.json"}, statusUsage, "", "errand: --policy: stat none.json: no such file or directory\n"},
 		{[]string{"policy.json", "--", "go", "test", "./..."}, statusOK, "allow: tests\n", ""},
+		{[]string{"policy.json", "--", "mine"}, statusOK, "deny: no\n", ""},
+		{[]string{"policy.json", "--", "ls"}, statusOK, "allow: lists\n", ""},
+		{[]string{"policy.json", "--", "stat dangling"}, statusOK, "ask: default\n  rule 3 (lists): no wildcard stands for dangling: it may run another program, or be a path elsewhere\n", ""},
 		{[]string{"policy.json", "--", "rm -rf x"}, statusOK, "deny: no\n", ""},
 		{[]string{"policy.json", "--", "git diff HEAD"}, statusOK, "ask: default\n  rule 2 (tests): [\"git\" \"diff\" \"HEAD\"] is not [\"git\" \"diff\"]; ** stands for any words\n", ""},
 		{[]string{"policy.json", "--call", `{"kind": "edit", "locations": [{"path": "a/b"}]}`}, statusOK, "allow: work\n", ""},

@@ -93,7 +93,11 @@ func TestParkedBytes(t *testing.T) {
 	ask("2", "ask/impatient", bound)
 	answers("2", "full")
 	ask("3", "ask/patient", bound)
-	waitsForRoom := func() bool { p.conn.mu.Lock(); defer p.conn.mu.Unlock(); return p.conn.parked.left != nil && p.conn.serving > 0 }
+	waitsForRoom := func() bool {
+		p.conn.mu.Lock()
+		defer p.conn.mu.Unlock()
+		return p.conn.parked.left != nil && p.conn.serving > 0
+	}
 	eventually(t, "it waits for room", waitsForRoom)
 	p.send(`{"method":"$/cancel_request","params":{"requestId":"3"}}`)
 	answers("3", "full")

@@ -39,7 +39,7 @@ var othersPrograms = words(`
 	memusage sotruss catchsegv xtrace not cargo pg_virtualenv systemd-cat systemd-inhibit machinectl uclampset slogin rlogin rexec logsave lckdo run-one
 	with-lock-ex mispipe pee vipe vidir dpkg-architecture npm
 		gdbtui rust-gdb rust-gdbgui rust-lldb jrunscript jexec idle isympy flask dotenv easy_install mvndebug msgexec msgfilter luit ssh-argv0 llvm-jitlink
-		dpkg-buildpackage service systemd-socket-activate pyenv-exec pygrun invoke-rc.d gprofng gp-collect-app scalar vipw vigr login sulogin`)
+		dpkg-buildpackage service systemd-socket-activate pyenv-exec pygrun genv gxargs gtimeout gnohup gnice gstdbuf gchroot gsed invoke-rc.d gprofng gp-collect-app scalar vipw vigr login sulogin`)
 
 // othersLike are those whose name says for what they are.
 var othersLike = []string{"qemu-*", "ld-*.so", "ld.so*", "ld64.so*", "wine-*", "proxychains*", "s6-*", "lxc-*", "dbus-run-*", "*-static", "vim.*", "emacs*", "fakeroot-*", "debconf-*"}
@@ -58,7 +58,7 @@ var smuggled = map[string][]string{
 		"--paginate", "--template", "--config", "--namespace", "--index-filter", "--tree-filter", "--msg-filter", "--env-filter",
 		"--commit-filter", "--tag-name-filter", "--parent-filter", "--output",
 		"config", "bisect", "submodule", "filter-branch", "difftool", "mergetool", "hook", "daemon", "instaweb", "send-email",
-		"merge-index", "maintenance", "remote-ext", "remote-fd", "web--browse", "p4", "svn", "gui", "citool", "cvsserver", "shell", "credential",
+		"merge-index", "submodule--*", "bisect--*", "difftool--*", "mergetool--*", "fsmonitor--*", "maintenance", "remote-ext", "remote-fd", "web--browse", "p4", "svn", "gui", "citool", "cvsserver", "shell", "credential",
 		"fast-import", "for-each-repo", "imap-send", "ext::*", "fd::*",
 	},
 	"go": {
@@ -123,6 +123,9 @@ var bundles = words("tar ar")
 // ones are not bundled.
 var spelled = words("go gofmt find gcc")
 
+// aliases are what distributions call a program; GNU's have a g before their names, too.
+var aliases = map[string]string{"fdfind": "fd", "batcat": "bat", "bsdtar": "tar", "bfind": "find", "bfs": "find"}
+
 // compilers take gcc's flags.
 var compilers = []string{"cc", "c89", "c99", "c++", "cpp", "g++", "clang*", "gfortran", "gdc", "gccgo", "nvcc", "icc", "icx", "*-cc", "*-c++", "*-gcc", "*-g++", "*-clang*", "*-cpp"}
 
@@ -186,8 +189,14 @@ func (p *place) files(c Command) []string {
 // smugglerOf returns the name under which smuggled has a program.
 func smugglerOf(word string) string {
 	name := programName(word)
+	if known, ok := aliases[name]; ok {
+		name = known
+	}
 	if _, ok := smuggled[name]; ok || len(name) > maxName {
 		return name
+	}
+	if gnu, ok := strings.CutPrefix(name, "g"); ok && smuggled[gnu] != nil {
+		return gnu
 	}
 	if bare := withoutVersion(name); !anyGlob(compilers, name) && !anyGlob(compilers, bare) {
 		return bare
@@ -218,7 +227,7 @@ func smuggles(programs map[string]int, argv []string, i int) bool {
 				word, _, _ := strings.Cut(argv[i], "=")
 				return glob(flag, word) || strings.HasPrefix(flag, "-") && glob("-"+flag, word)
 			}
-			return strings.HasSuffix(flag, "*") && glob(flag, argv[i]) || means(argv[i], flag, bundles[name] && programName(argv[i-1]) == name)
+			return strings.HasSuffix(flag, "*") && glob(flag, argv[i]) || means(argv[i], flag, bundles[name] && smugglerOf(argv[i-1]) == name)
 		}) {
 			return true
 		}

@@ -27,9 +27,9 @@ func (f *Facts) mayRun(w *work, c Command, pattern []string) bool {
 		value = strings.ToLower(value)
 		return wild(pattern[0]) || slices.ContainsFunc(names, func(name string) bool { return strings.Contains(value, name) })
 	}
-	// r'm' and r\m are rm; and so is what -exec=rm,-f runs.
+	// r'm' and r\m are rm; and so is what -exec=rm,-f and EXEC:rm run.
 	bare := strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(text)
-	parts := strings.NewReplacer("=", " ", ",", " ").Replace(bare)
+	parts := strings.NewReplacer("=", " ", ",", " ", ":", " ").Replace(bare)
 	for _, run := range [][]string{c.Argv, looseWords(text), looseWords(bare), looseWords(parts)} {
 		if !flagsTouched(w, pattern, run, false) {
 			continue // nor does any part of it

@@ -26,7 +26,7 @@ type ACPOptions struct {
 	Terminals        bool
 	MaxTerminalBytes int
 	// StartTimeout bounds the start of a run, up to the session; 0 means 60 s,
-	// client.NoTimeout none.
+	// client.NoTimeout none. The making of a Home has as long beside it.
 	StartTimeout time.Duration
 	// Timeout ends a run after so long, as a deadline of its context would; 0 means never.
 	// The clock begins when the run may start: it does not run while that waits for others,
@@ -264,7 +264,7 @@ func (p *acpProvider) ready(ctx context.Context, r *run, dir string, d depth) (a
 	cmd.Env = slices.Concat(cmd.Env, d.env())
 	cmd.Inherit.Drop = slices.Concat(cmd.Inherit.Drop, dropped(ctx))
 	if p.opts.Home != nil {
-		if a.home, err = p.opts.Home.make(&cmd); err != nil {
+		if a.home, err = p.opts.Home.make(ctx, &cmd, p.opts.StartTimeout); err != nil {
 			return a, err
 		}
 	}

@@ -1,9 +1,13 @@
 package subagent
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/internal/home"
@@ -82,12 +86,24 @@ func (h *Home) seeds() []home.Seed {
 	return seeds
 }
 
-// make makes a home and puts it into the environment of cmd, where what the caller sets
-// comes after it.
-func (h *Home) make(cmd *client.Command) (*home.Home, error) {
-	made, err := home.Make(h.Parent, h.seeds())
+// make makes a home within the time for a start, and puts it into the environment of cmd,
+// where what the caller sets comes after it.
+func (h *Home) make(ctx context.Context, cmd *client.Command, timeout time.Duration) (*home.Home, error) {
+	bounded, cancel := ctx, context.CancelFunc(func() {})
+	if timeout != client.NoTimeout {
+		bounded, cancel = context.WithTimeout(ctx, cmp.Or(timeout, client.DefaultStartTimeout))
+	}
+	defer cancel()
+	made, err := home.Make(bounded, h.Parent, h.seeds())
 	if err != nil {
-		return nil, &Error{Kind: client.KindSpawn, Step: client.StepSpawn, Message: "the home of the run could not be made: " + err.Error(), Err: err}
+		kind := client.KindSpawn
+		switch {
+		case ctx.Err() != nil:
+			kind, err = contextKind(ctx), errors.Join(err, contextError(ctx))
+		case bounded.Err() != nil:
+			kind = client.KindStartupTimeout
+		}
+		return nil, &Error{Kind: kind, Step: client.StepSpawn, Message: "the home of the run could not be made: " + err.Error(), Err: err}
 	}
 	cmd.Inherit.Set = append(made.Env(), cmd.Inherit.Set...)
 	return made, nil

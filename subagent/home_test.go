@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/internal/check"
@@ -187,6 +188,22 @@ func TestHomeThatCannotBeMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	check.Has(t, s.refused(t.Context(), s.request("go"), client.KindSpawn).Message, "home of the run", seed)
+	s.NotStarted()
+	nothingIn(t, parent)
+}
+
+// What is copied into a home is a part of the start, and bounded as that is.
+func TestHomeThatTakesTooLong(t *testing.T) {
+	seed := filepath.Join(t.TempDir(), "seed")
+	if err := os.WriteFile(seed, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	parent := t.TempDir()
+	s := play(t, "", &subagent.ACPOptions{
+		StartTimeout: time.Nanosecond,
+		Home:         &subagent.Home{Parent: parent, Seed: []subagent.HomeFile{{From: seed, To: "seed"}}},
+	})
+	check.Has(t, s.refused(t.Context(), s.request("go"), client.KindStartupTimeout).Message, "home of the run")
 	s.NotStarted()
 	nothingIn(t, parent)
 }

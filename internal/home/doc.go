@@ -2,7 +2,7 @@
 // names in them and nothing else, for one user, and removed afterwards whatever the run
 // made of them.
 //
-//	h, err := home.Make("", []home.Seed{{From: "/home/me/.agent/settings.json", To: ".agent/settings.json"}})
+//	h, err := home.Make(ctx, "", []home.Seed{{From: "/home/me/.agent/settings.json", To: ".agent/settings.json"}})
 //	...
 //	cmd.Env = append(cmd.Env, h.Env()...)
 //	...

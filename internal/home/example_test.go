@@ -1,6 +1,7 @@
 package home_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,7 +14,7 @@ func Example() {
 	os.WriteFile(settings, []byte(`{"theme":"dark"}`), 0o600)
 	defer os.Remove(settings)
 
-	h, err := home.Make("", []home.Seed{{From: settings, To: ".agent/settings.json"}})
+	h, err := home.Make(context.Background(), "", []home.Seed{{From: settings, To: ".agent/settings.json"}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -20,8 +20,9 @@ type Home struct {
 const prefix = "errand-home-"
 
 // Make makes a home in parent, empty for [os.TempDir], and copies seeds into it, in their
-// order. Nobody but the user can enter it. If it fails nothing is left.
-func Make(parent string, seeds []Seed) (_ *Home, err error) {
+// order. Nobody but the user can enter it. If it fails, or ctx ends before it is done, nothing is
+// left.
+func Make(ctx context.Context, parent string, seeds []Seed) (_ *Home, err error) {
 	if parent == "" {
 		parent = os.TempDir()
 	}
@@ -53,7 +54,7 @@ func Make(parent string, seeds []Seed) (_ *Home, err error) {
 		}
 	}
 	for _, s := range seeds {
-		if err := s.copy(root, parent); err != nil {
+		if err := s.copy(ctx, root, parent); err != nil {
 			return nil, fmt.Errorf("seed %q: %w", s.To, err)
 		}
 	}

@@ -1,6 +1,9 @@
 package home
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -72,7 +75,7 @@ func list(t *testing.T, dir string) []string {
 
 func makeHome(t *testing.T, parent string, seeds ...Seed) *Home {
 	t.Helper()
-	h, err := Make(parent, seeds)
+	h, err := Make(t.Context(), parent, seeds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +189,7 @@ func TestSeedsThatAreNone(t *testing.T) {
 		"where homes are made": {parent, []Seed{{filepath.Dir(parent), "a"}}, "homes are made in"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, err := Make(tt.parent, tt.seeds)
+			h, err := Make(t.Context(), tt.parent, tt.seeds)
 			if err == nil {
 				gone(t, h)
 				t.Fatal("it was made")
@@ -199,6 +202,47 @@ func TestSeedsThatAreNone(t *testing.T) {
 				t.Errorf("%v is left", left)
 			}
 		})
+	}
+}
+
+// ending is a context that ends when it has been asked so often.
+type ending struct {
+	context.Context
+	left int
+}
+
+func (c *ending) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Copying goes on no longer than its context, also within a file, and leaves nothing then.
+func TestMakeEnds(t *testing.T) {
+	parent := t.TempDir()
+	const files, blocks = 3, 4
+	from := t.TempDir()
+	for i := range files {
+		if err := os.WriteFile(filepath.Join(from, fmt.Sprint(i)), make([]byte, blocks*32<<10), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := 0; ; n++ {
+		h, err := Make(&ending{t.Context(), n}, parent, []Seed{{From: from, To: "."}})
+		if err == nil {
+			gone(t, h)
+			if n < files*blocks {
+				t.Errorf("it looked at its context %d times only", n)
+			}
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if left := list(t, parent); len(left) != 1 { // the directory itself
+			t.Fatalf("left after %d looks: %q", n, left)
+		}
 	}
 }
 

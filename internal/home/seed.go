@@ -1,6 +1,8 @@
 package home
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +26,7 @@ type Seed struct {
 
 // Check returns an error if no home could be made like this. It makes one and removes it.
 func Check(parent string, seeds []Seed) error {
-	h, err := Make(parent, seeds)
+	h, err := Make(context.Background(), parent, seeds)
 	if err != nil {
 		return err
 	}
@@ -32,7 +34,7 @@ func Check(parent string, seeds []Seed) error {
 }
 
 // copy copies the seed into a home that was made in parent.
-func (s Seed) copy(home *os.Root, parent string) error {
+func (s Seed) copy(ctx context.Context, home *os.Root, parent string) error {
 	to := path.Clean(s.To)
 	if s.To == "" || slices.Contains(strings.Split(s.To, "/"), "..") || !filepath.IsLocal(filepath.FromSlash(to)) {
 		return errors.New("it is no path within a home")
@@ -53,18 +55,18 @@ func (s Seed) copy(home *os.Root, parent string) error {
 		if err := home.MkdirAll(path.Dir(to), 0o700); err != nil {
 			return err
 		}
-		return copyFile(home, to, from, info)
+		return copyFile(ctx, home, to, from, info)
 	case !info.IsDir():
 		return fmt.Errorf("%s is neither a regular file nor a directory", s.From)
 	case within(parent, from):
 		return fmt.Errorf("homes are made in %s, which is in %s", parent, s.From)
 	}
-	return copyTree(home, to, from)
+	return copyTree(ctx, home, to, from)
 }
 
-func copyTree(home *os.Root, to, from string) error {
+func copyTree(ctx context.Context, home *os.Root, to, from string) error {
 	return filepath.WalkDir(from, func(at string, d fs.DirEntry, err error) error {
-		if err != nil {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
 		info, err := d.Info()
@@ -78,7 +80,7 @@ func copyTree(home *os.Root, to, from string) error {
 		to := path.Join(to, filepath.ToSlash(rel))
 		switch info.Mode().Type() {
 		case 0:
-			return copyFile(home, to, at, info)
+			return copyFile(ctx, home, to, at, info)
 		case fs.ModeDir:
 			return home.MkdirAll(to, 0o700)
 		case fs.ModeSymlink:
@@ -97,7 +99,7 @@ func copyTree(home *os.Root, to, from string) error {
 }
 
 // copyFile copies what the user may do with a file, and nothing for others.
-func copyFile(home *os.Root, to, from string, info fs.FileInfo) (err error) {
+func copyFile(ctx context.Context, home *os.Root, to, from string, info fs.FileInfo) (err error) {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
@@ -109,10 +111,23 @@ func copyFile(home *os.Root, to, from string, info fs.FileInfo) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
-	if _, err := io.Copy(out, in); err != nil {
+	if _, err := io.Copy(out, until{ctx, in}); err != nil {
 		return err
 	}
 	return out.Chmod(mode)
+}
+
+// until is a reader up to where its context ends.
+type until struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r until) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
 }
 
 // staysIn reports whether a link at rel, in a tree without links that lead out of it, does

@@ -222,12 +222,17 @@ func (p *fanProvider) Start(ctx context.Context, req subagent.Request) (subagent
 }
 
 // event is told what happens in the run. The end is left to the end: only then the result
-// is whole.
+// is whole. But in the journal there is the outcome, in case we do not live to see that;
+// not without the patch that is all the run is for.
 func (p *fanProvider) event(e subagent.Event) {
 	if p.fan.over.Load() {
 		return
 	}
-	if e.Type != subagent.EventEnd {
+	if e.Type == subagent.EventEnd {
+		if x := p.fan; x.journal != nil && !x.flags.worktree {
+			x.journal.add(p.task.index, encode(fanEvent{Index: p.task.index, Name: p.task.name, Event: e}))
+		}
+	} else {
 		p.fan.tell(p.task, e)
 		if e.Type == subagent.EventStart {
 			for _, note := range p.task.agent.notes {

@@ -142,7 +142,7 @@ func (p *program) ends(dir string) map[string]string {
 				}
 				continue
 			}
-			if e.Type == subagent.EventEnd {
+			if e.Type == subagent.EventEnd && e.Result.Exit != nil { // it is final
 				ends[filepath.Base(file)] += string(e.Result.Stop) + " " + e.Result.Output + ";"
 			}
 		}
@@ -262,6 +262,38 @@ func TestFanJournalOfAKilledParent(t *testing.T) {
 		if strings.Contains(readFile(t, file), "sesame") {
 			t.Errorf("%s has a secret", file)
 		}
+	}
+}
+
+// An answer is kept while its agent is still being ended.
+func TestFanJournalHasTheOutcome(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	const script = `
+on session/prompt
+  append starts x
+  text "said it"
+  stop end_turn
+on eof
+  wait forever
+`
+	s := p.startFan([]string{"hi"}, script, "--journal", "j", "--eof-grace", "1h")
+	for deadline := time.Now().Add(tooLong); ; time.Sleep(time.Millisecond) {
+		text, _ := os.ReadFile(filepath.Join(p.Dir, "j", "0000.ndjson"))
+		if bytes.Contains(text, []byte(`"type":"end"`)) && bytes.HasSuffix(text, []byte("\n")) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("there is no outcome:\n%s", text)
+		}
+	}
+	if err := s.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	s.cmd.Wait()
+	got := p.run(append([]string{"fan", "--prompts", "prompts", "--journal", "j", "--resume", "--json"}, scripted(t, script)...)...)
+	if r := got.report(t); r.stops() != "completed/resumed" || r.Results[0].Output != "said it" || readFile(t, p.Dir, "starts") != "x\n" {
+		t.Errorf("%s, %q\n%s", r.stops(), r.Results[0].Output, got.stderr)
 	}
 }
 

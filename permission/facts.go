@@ -322,6 +322,7 @@ func (f *Facts) everyPath() []Path {
 					}
 				}
 			}
+			f.every = append(f.every, f.elsewhere(c)...)
 		}
 	}
 	return f.every

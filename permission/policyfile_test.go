@@ -49,6 +49,9 @@ func TestWarnings(t *testing.T) {
 			}
 		})
 	}
+	if got := rules(t, denySecret).Warnings(); len(got) != 2 {
+		t.Errorf("of a denied path: %q", got)
+	}
 	got := rules(t, `{"default":"allow","sensitive":"allow","rules":[{"effect":"deny","commands":[["rm","**"]]}]}`).Warnings()
 	if len(got) != 3 {
 		t.Errorf("got %q", got)

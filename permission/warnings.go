@@ -26,11 +26,11 @@ func (r *Rules) Warnings() []string {
 			}
 		}
 	}
-	denies := slices.ContainsFunc(r.Rules, func(rule Rule) bool { return rule.Effect != EffectAllow && rule.Commands != nil })
+	denies := slices.ContainsFunc(r.Rules, func(rule Rule) bool { return rule.Effect != EffectAllow && (rule.Commands != nil || rule.Paths != nil) })
 	if r.Default == EffectAllow {
 		out = append(out, "default: allows whatever no rule speaks of")
 		if denies {
-			out = append(out, "default: a shell line can hide a command from the rules that deny or ask about it; a rule with shell asks about every such line")
+			out = append(out, "default: a shell line can hide a command or a path from the rules that deny or ask about it; a rule with shell asks about every such line")
 		}
 	}
 	if r.Sensitive == EffectAllow {

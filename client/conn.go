@@ -67,7 +67,7 @@ type ConnOptions struct {
 	// 8 MiB. Beyond it the connection reads no further, and so the agent waits.
 	MaxQueueBytes int
 	// MaxRequests bounds how many of the agent's requests for a method are handled at
-	// once; 0 means 64. Four times as many can be open and keep nothing that the agent
+	// once; 0 means 64. Twice as many can be open and keep nothing that the agent
 	// writes from being read, however long the client takes, if all that are open are
 	// together no larger than MaxQueueBytes and MaxMessageBytes. What is beyond that holds
 	// the agent back; if meanwhile no other has ended for a second it is refused: with an

@@ -85,7 +85,7 @@ func TestTooManyWaitingRequests(t *testing.T) {
 					at.Add(-1)
 				})
 				conn := p.dial(h, &ConnOptions{MaxRequests: atOnce, MaxQueueBytes: 16 << 10, MaxMessageBytes: 32 << 10, patience: 10 * time.Millisecond})
-				room := 4 * atOnce
+				room := 2 * atOnce
 				if bytes > 0 {
 					room = 3
 				}

@@ -20,7 +20,7 @@ type Options struct {
 	MaxQueueBytes int
 	// MaxRequests bounds how many requests of the peer are handled at once; 0 means
 	// 64. The others wait in the queue. MaxQueueBytes bounds what those are in bytes.
-	// Four times as many of each kind can be parked beside them, see Park.
+	// Twice as many of each kind can be parked beside them, see Park.
 	MaxRequests int
 	// Logger gets one record a frame (direction, method, id, bytes; never its
 	// content) at level Debug, and panics at level Error. Nil is silent.

@@ -7,7 +7,7 @@ import (
 
 // parkedPerPlace is how many requests of a kind can be parked for each that
 // Options.MaxRequests lets be served.
-const parkedPerPlace = 4
+const parkedPerPlace = 2
 
 // parked are the requests that are served and have given up their place, guarded by
 // Conn.mu.

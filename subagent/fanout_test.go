@@ -203,6 +203,13 @@ func TestFanOutOfProcesses(t *testing.T) {
 	list[3].Request.Labels = map[string]string{"n": "3"}
 	list[6].Request.Labels = map[string]string{"n": "6"}
 
+	// The agent that hangs has said so before it is cancelled.
+	spoke, said := make(chan struct{}), sync.Once{}
+	list[2].Request.Events = func(e subagent.Event) {
+		if e.Type == subagent.EventUpdate {
+			said.Do(func() { close(spoke) })
+		}
+	}
 	ctx, cancel := context.WithCancel(bounded(t))
 	defer cancel()
 	got := make([]string, len(list))
@@ -212,6 +219,7 @@ func TestFanOutOfProcesses(t *testing.T) {
 		got[i] = summary(res)
 		labels += res.Labels["n"]
 		if n++; n == len(list)-1 {
+			<-spoke
 			cancel() // all but the one that hangs
 		}
 	}

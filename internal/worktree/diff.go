@@ -48,11 +48,12 @@ func (t *Tree) Diff(ctx context.Context) (_ *Diff, err error) {
 	if _, err := d.do(ctx, "read-tree", t.base); err != nil {
 		return nil, err
 	}
-	after, left, err := d.snapshot(ctx, top, t.links)
+	files := sorter{top: top, links: t.links, odd: t.odd}
+	after, left, err := d.snapshot(ctx, files)
 	if err != nil {
 		return nil, err
 	}
-	left.repositories = append(left.repositories, (&sorter{top: top, links: t.links}).populated()...)
+	left.repositories = append(left.repositories, files.populated()...)
 	diff := &Diff{Changes: []Change{}, Missing: left.texts()}
 	if after == t.base {
 		return diff, nil

@@ -429,3 +429,17 @@ func TestAutoCRLF(t *testing.T) {
 	check.Has(t, d.Patch, " a\n-b\n+c\n")
 	s.applies(s.Git("rev-parse", "HEAD"), d.Patch, "")
 }
+
+// A file that is not stored as its attributes say is no change of a program's that did not
+// touch it.
+func TestNotNormal(t *testing.T) {
+	s := newScene(t)
+	s.Write("crlf", "a\r\nb\r\n").Write("touched", "a\r\nb\r\n").Write("moded", "a\r\nb\r\n").Write("gone", "a\r\nb\r\n").Commit("first")
+	s.Write(".gitattributes", "* text\n").Git("add", ".gitattributes")
+	s.Git("commit", "-qm", "attributes")
+	for _, uncommitted := range []bool{false, true} {
+		tr := s.tree(worktree.Options{Uncommitted: uncommitted})
+		tr.Write("touched", "a\r\nc\r\n").Mode("moded", 0o755).Remove("gone").Write("new", "n\n")
+		check.Equal(t, "changes", tr.changes(), "deleted gone\nmodified moded\nadded new\nmodified touched")
+	}
+}

@@ -37,8 +37,8 @@
 // The objects that the tree borrows must stay: after git gc --prune=now in a repository
 // whose HEAD has moved on, a tree of the old HEAD may miss some. Where git is to store what
 // is there already, it renews the time of the user's file instead, nothing else of it. A
-// file whose line ends are not stored as the attributes say counts as changed, also where
-// the program changes these (core.autocrlf=true and a new ".gitattributes" with "* -text").
+// file whose line ends the program gives other attributes (core.autocrlf=true and a new
+// .gitattributes with "* -text") counts as changed with it.
 // A program that goes out of its tree can do what its user can; what it puts in the place of
 // the tree or of the directory around it is left alone, and an error says so.
 package worktree

@@ -81,8 +81,8 @@ func few(paths []string) string {
 // snapshot brings the index up to what is in the work tree, but for what is ignored and
 // not in the index, and returns that as a git tree. Submodules stay as they are in the
 // index. It does what git add -A does, and does not do it by that because that starts git
-// in submodules, with their configuration. top is the work tree.
-func (d *gitDir) snapshot(ctx context.Context, top *os.Root, links map[string]bool) (tree string, l left, err error) {
+// in submodules, with their configuration. s says what else there is to know of the work tree.
+func (d *gitDir) snapshot(ctx context.Context, s sorter) (tree string, l left, err error) {
 	c := d.command("ls-files", "-z", "--modified", "--others", "--exclude-standard")
 	var complaints string
 	c.complaints = &complaints
@@ -93,9 +93,11 @@ func (d *gitDir) snapshot(ctx context.Context, top *os.Root, links map[string]bo
 	l.unseen = unseen(complaints)
 	changed := list(out)
 	slices.Sort(changed)
-	s := sorter{top: top, links: links, left: &l}
+	s.left = &l
 	for _, path := range slices.Compact(changed) {
-		s.add(path)
+		if ctx.Err() == nil {
+			s.add(path)
+		}
 	}
 	for _, update := range []struct {
 		flag  string
@@ -117,7 +119,8 @@ func (d *gitDir) snapshot(ctx context.Context, top *os.Root, links map[string]bo
 // sorter sorts paths that have changed by what is to be done with them.
 type sorter struct {
 	top         *os.Root
-	links       map[string]bool
+	links       map[string]bool // submodules
+	odd         map[string]file // see oddFiles
 	there, gone []string
 	left        *left
 }
@@ -130,6 +133,8 @@ func (s *sorter) add(path string) {
 	}
 	info, err := s.stat(path)
 	switch {
+	case s.isOdd(path):
+		// It stays as it is in the index.
 	case errors.Is(err, fs.ErrNotExist):
 		s.gone = append(s.gone, path)
 	case err != nil:

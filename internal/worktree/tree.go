@@ -51,6 +51,7 @@ type Tree struct {
 	head     string          // the git tree of the commit
 	base     string          // the one that the tree began with
 	links    map[string]bool // submodules: their paths
+	odd      map[string]file // see oddFiles
 	maxPatch int
 }
 
@@ -223,7 +224,7 @@ func (t *Tree) findBase(ctx context.Context, d *gitDir, uncommitted bool) error 
 	}
 	defer top.Close()
 	var left left
-	if t.base, left, err = d.snapshot(ctx, top, links); err != nil {
+	if t.base, left, err = d.snapshot(ctx, sorter{top: top, links: links}); err != nil {
 		return err
 	}
 	for _, text := range left.texts() {
@@ -255,9 +256,19 @@ func (t *Tree) checkOut(ctx context.Context, d *gitDir) error {
 	// What is staged there is HEAD, with what is known of the files already.
 	own := filepath.Join(t.Root, ".git", "index")
 	if t.base == t.head {
-		return copyFile(own, d.index())
+		err = copyFile(own, d.index())
+	} else {
+		_, err = d.do(ctx, "read-tree", "-m", "--index-output="+own, t.head)
 	}
-	_, err = d.do(ctx, "read-tree", "-m", "--index-output="+own, t.head)
+	if err != nil {
+		return err
+	}
+	top, err := t.open()
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	t.odd, err = d.oddFiles(ctx, top, t.base)
 	return err
 }
 

@@ -143,7 +143,7 @@ func endRows() []row {
 				check.Equal(s, "retryable", s.result.Error.Retryable, false)
 			})},
 			{name: "TERM", script: "on session/prompt; text half; raise TERM", want: `error: exit at session/prompt; "half"; 1 updates; signal SIGTERM`, check: says("signal SIGTERM")},
-			{name: "HUP, with a word on stderr", script: "on session/prompt; text half; stderr \"oh\\n\"; raise HUP", want: `error: exit at session/prompt; "half"; 1 updates; signal SIGHUP`, check: says("signal SIGHUP", "oh")},
+			{name: "with a word on stderr", script: "on session/prompt; text half; stderr \"oh\\n\"; raise KILL", want: `error: exit at session/prompt; "half"; 1 updates; signal SIGKILL`, check: says("signal SIGKILL", "oh")},
 			{name: "a crash with a dump", script: "on session/prompt; text half; raise ABRT", want: `error: exit at session/prompt; "half"; 1 updates; exit status 2`, check: func(s *scene) { check.Has(s, s.result.StderrTail, "SIGABRT") }},
 			{name: "SEGV", given: under(`"$0" "$@"; kill -SEGV $$`), script: "on session/prompt; text half; exit 9", want: `error: exit at session/prompt; "half"; 1 updates; signal SIGSEGV`, check: says("signal SIGSEGV")},
 			{name: "status 0", script: "on session/prompt; text half; exit 0", want: `error: exit at session/prompt; "half"; 1 updates; exit status 0`, check: says("exit status 0")},

@@ -28,6 +28,9 @@ type Preset struct {
 	Install string
 	// Quirks are short facts on what it does otherwise than others.
 	Quirks []string
+	// Unverified says that nobody has driven this agent with Errand: what stands here
+	// is what its documentation says, and its waits are the defaults.
+	Unverified bool
 }
 
 // Presets returns what is known of agents, sorted by name. The caller may change
@@ -72,7 +75,7 @@ const (
 )
 
 // presets is sorted by name. The figures come from driving each agent over stdio,
-// idle and in the middle of a turn.
+// idle and in the middle of a turn; what was never driven has none, and is unverified.
 var presets = []Preset{
 	{
 		Name: "claude", Title: "Claude Agent (ACP adapter)",
@@ -134,6 +137,25 @@ var presets = []Preset{
 		},
 	},
 	{
+		Name: "dcode", Title: "Deep Agents Code",
+		Path: "dcode", Args: []string{"--acp"},
+		Env:        []string{"DEEPAGENTS_CODE_AUTO_UPDATE=0"},
+		SecretEnv:  []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY"},
+		Install:    "uv tool install deepagents-code",
+		Unverified: true,
+	},
+	{
+		Name: "dsh", Title: "DeepSeek Harness",
+		Path: "dsh", Args: []string{"--profile", "acp"},
+		SecretEnv: []string{"DEEPSEEK_API_KEY"},
+		Install:   "npm install -g @deepseek-ai/dsh",
+		Quirks: []string{
+			"on a Node older than 22.19, or 24.0 and 24.1, it exits without a word",
+			"other packages have a program called dsh: which one runs is what is installed",
+		},
+		Unverified: true,
+	},
+	{
 		Name: "example-go", Title: "The example agent of acp-go-sdk (no model)",
 		Path:    "agent",
 		Install: "go install github.com/coder/acp-go-sdk/example/agent@v0.13.5",
@@ -155,6 +177,39 @@ var presets = []Preset{
 			"in the middle of a turn it exits only when the turn ends, up to half a minute after its stdin, so SIGTERM comes early",
 			"in a folder that it does not trust it ignores the project's settings; GEMINI_CLI_TRUST_WORKSPACE=true trusts it",
 		},
+	},
+	{
+		Name: "goose", Title: "goose",
+		Path: "goose", Args: []string{"acp"},
+		SecretEnv: []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY", "OPENROUTER_API_KEY"},
+		Install:   "curl -fsSL https://github.com/aaif-goose/goose/releases/download/stable/download_cli.sh | bash",
+		Quirks: []string{
+			"GOOSE_PROVIDER and GOOSE_MODEL, or 'goose configure' before, say which model it asks",
+			"asks for no permission unless GOOSE_MODE is approve or smart_approve",
+		},
+		Unverified: true,
+	},
+	{
+		Name: "hermes", Title: "Hermes Agent",
+		Path: "hermes", Args: []string{"acp"},
+		SecretEnv: []string{"OPENROUTER_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"},
+		Install:   "uv tool install 'hermes-agent[acp]'",
+		Quirks: []string{
+			"'hermes model' says which model it asks; its keys may stand in its own ~/.hermes/.env",
+			"its tools run commands as a terminal does; it asks about those that it holds dangerous",
+		},
+		Unverified: true,
+	},
+	{
+		Name: "kimi", Title: "Kimi Code CLI",
+		Path: "kimi", Args: []string{"acp"},
+		Env:       []string{"KIMI_CODE_NO_AUTO_UPDATE=1"},
+		SecretEnv: []string{"KIMI_MODEL_API_KEY", "KIMI_API_KEY"},
+		Install:   "npm install -g @moonshot-ai/kimi-code",
+		Quirks: []string{
+			"wants 'kimi login' before, or KIMI_MODEL_NAME beside KIMI_MODEL_API_KEY; KIMI_API_KEY alone is read only by its older form in Python",
+		},
+		Unverified: true,
 	},
 	{
 		Name: "opencode", Title: "OpenCode",

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/envscrub"
 )
@@ -72,12 +74,41 @@ func TestPresetFitsWhatWasSeen(t *testing.T) {
 		})
 	}
 	slices.Sort(names)
-	var have []string
+	var have, all []string
 	for _, p := range client.Presets() {
-		have = append(have, p.Name)
+		all = append(all, p.Name)
+		if !p.Unverified {
+			have = append(have, p.Name)
+		}
 	}
 	if !slices.Equal(names, have) {
-		t.Errorf("presets %v, want %v: sorted, each once", have, names)
+		t.Errorf("verified presets %v, want %v: each was driven", have, names)
+	}
+	if !slices.IsSorted(all) || len(slices.Compact(slices.Clone(all))) != len(all) {
+		t.Errorf("presets %v: sorted, each once", all)
+	}
+}
+
+// What nobody has driven is said to be so, and claims nothing that only driving it shows.
+func TestUnverifiedPresets(t *testing.T) {
+	want := map[string]string{
+		"goose": "goose acp", "kimi": "kimi acp", "hermes": "hermes acp", "dcode": "dcode --acp", "dsh": "dsh --profile acp",
+	}
+	got := map[string]string{}
+	for _, p := range client.Presets() {
+		if !p.Unverified {
+			continue
+		}
+		got[p.Name] = strings.Join(append([]string{p.Path}, p.Args...), " ")
+		if p.Graces != (client.Graces{}) || p.Sweep != "" {
+			t.Errorf("%s: graces %+v, sweep %q: nobody has seen that", p.Name, p.Graces, p.Sweep)
+		}
+		if len(p.SecretEnv) == 0 {
+			t.Errorf("%s: an agent with a model has a credential", p.Name)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("unverified presets (-want +got):\n%s", diff)
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 type agentInfo struct {
 	Name      string           `json:"name"`
 	Title     string           `json:"title"`
+	Verified  bool             `json:"verified"` // somebody has driven it with errand
 	Command   []string         `json:"command"`
 	File      *string          `json:"file"` // null where it is not installed
 	Install   string           `json:"install"`
@@ -39,7 +40,10 @@ func newAgents(con *console) *cobra.Command {
 		Short: "List the agents that --agent knows, and which file would run",
 		Long: `Agents lists the presets of --agent: how each agent is started, with what waits
 and variables, whether it is installed, and which file would run. Any other ACP agent
-is started with its command: errand run "…" -- COMMAND [ARG...]`,
+is started with its command: errand run "…" -- COMMAND [ARG...]
+
+An agent that is marked unverified is as its documentation says: nobody has driven it
+with errand yet.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			list, err := listAgents()
@@ -68,7 +72,7 @@ func listAgents() ([]agentInfo, error) {
 	var list []agentInfo
 	for _, p := range append([]client.Preset{demo}, client.Presets()...) {
 		info := agentInfo{
-			Name: p.Name, Title: p.Title, Command: append([]string{p.Path}, p.Args...), Install: p.Install,
+			Name: p.Name, Title: p.Title, Verified: !p.Unverified, Command: append([]string{p.Path}, p.Args...), Install: p.Install,
 			Env: p.Env, SecretEnv: p.SecretEnv, Graces: map[string]int64{}, Sweep: cmp.Or(p.Sweep, client.SweepRun), Quirks: p.Quirks,
 		}
 		for name, d := range map[string]time.Duration{
@@ -135,7 +139,11 @@ func agentTable(list []agentInfo) string {
 		if a.File != nil {
 			file = *a.File
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", a.Name, a.Title, file)
+		title := a.Title
+		if !a.Verified {
+			title += " (unverified)"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", a.Name, title, file)
 	}
 	w.Flush()
 	return b.String()

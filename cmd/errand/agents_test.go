@@ -37,6 +37,9 @@ func TestAgents(t *testing.T) {
 			want = installed
 		}
 		has(t, preset.Name, lines[preset.Name], preset.Title, want)
+		if strings.Contains(lines[preset.Name], "(unverified)") != preset.Unverified {
+			t.Errorf("%s: unverified %v, line %q", preset.Name, preset.Unverified, lines[preset.Name])
+		}
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -49,6 +52,13 @@ func TestAgents(t *testing.T) {
 	if err := json.Unmarshal([]byte(asJSON.stdout), &list); err != nil {
 		t.Fatal(err)
 	}
+	for _, a := range list {
+		preset, _ := client.LookupPreset(a.Name) // none for demo, which is verified
+		if a.Verified == preset.Unverified {
+			t.Errorf("%s: verified %v", a.Name, a.Verified)
+		}
+	}
+	has(t, "--json", asJSON.stdout, `"verified"`)
 	i := slices.IndexFunc(list, func(a agentInfo) bool { return a.Name == "opencode" })
 	if a := list[i]; a.File == nil || *a.File != installed || !slices.Equal(a.Command, []string{"opencode", "acp"}) {
 		t.Errorf("opencode: %+v", a)
@@ -59,6 +69,39 @@ func TestAgents(t *testing.T) {
 	}
 	if len(list) != len(client.Presets())+1 {
 		t.Errorf("%d agents", len(list))
+	}
+}
+
+// Who uses an agent that nobody has driven is told so, on stderr and in the result.
+func TestUnverifiedAgentIsToldToBeSo(t *testing.T) {
+	p := newProgram(t)
+	bin := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string]string{"kimi": "acp", "gemini": "--acp"} { // both are really the demo agent
+		src := "#!/bin/sh\n[ \"$*\" = '" + args + "' ] && exec " + self + " demo\n"
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(src), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Env = []string{"PATH=" + bin}
+	const note = `the preset kimi is unverified: it starts "kimi acp"`
+	got := p.run("run", "--agent", "kimi", "--json", "hi")
+	has(t, "stderr", got.stderr, note)
+	var res struct {
+		Stop     string
+		Warnings []string
+	}
+	if err := json.Unmarshal([]byte(got.stdout), &res); err != nil {
+		t.Fatal(err)
+	}
+	if res.Stop != "completed" || len(res.Warnings) == 0 || !strings.Contains(res.Warnings[0], note) {
+		t.Errorf("stop %q, warnings %q", res.Stop, res.Warnings)
+	}
+	if got := p.run("run", "--agent", "gemini", "--json", "hi"); strings.Contains(got.stdout+got.stderr, "unverified") {
+		t.Errorf("an agent that was driven is told to be unverified:\n%s%s", got.stdout, got.stderr)
 	}
 }
 

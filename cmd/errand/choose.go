@@ -59,7 +59,12 @@ func presetChoice(source, name string) (choice, error) {
 	if err != nil {
 		return choice{}, fmt.Errorf("%s: %w", source, err)
 	}
-	return choice{name: p.Name, command: p.Command(), graces: p.Graces, sweep: p.Sweep, hints: p.SecretEnv, install: p.Install}, nil
+	c := choice{name: p.Name, command: p.Command(), graces: p.Graces, sweep: p.Sweep, hints: p.SecretEnv, install: p.Install}
+	if p.Unverified {
+		c.notes = append(c.notes, fmt.Sprintf("the preset %s is unverified: it starts %q as the agent's documentation says, and nobody has driven that with errand yet",
+			p.Name, strings.Join(append([]string{p.Path}, p.Args...), " ")))
+	}
+	return c, nil
 }
 
 func lookupPreset(name string) (client.Preset, error) {

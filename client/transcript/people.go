@@ -1,0 +1,111 @@
+package transcript
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/errand-acp/errand/internal/visible"
+)
+
+// shown is how much of a frame or a line String shows, in bytes.
+const shown = 600
+
+// String shows t to people, one line an entry. What the agent wrote is shown with control
+// characters and the like made visible, and long frames are cut:
+//
+//	run 4A7…: opencode acp, in /abs/project
+//	     0.512 client -> initialize #1 {"protocolVersion":1,…}
+//	     7.100 agent  -> initialize #1 = {"agentCapabilities":{},…}
+//	     8.000 stderr |  a line
+//	     9.300 end: exit status 0, after eof
+func (t *Transcript) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "run %s: %s, in %s\n", visible.Line(t.Header.RunID),
+		visible.Line(strings.Join(t.Header.Command, " ")), visible.Line(t.Header.Dir))
+	asked := pending{}
+	for _, e := range t.Entries {
+		at := fmt.Sprintf("%10.3f ", float64(e.At)/float64(time.Millisecond))
+		switch {
+		case e.End != nil:
+			fmt.Fprintf(&b, "%send: %s\n", at, visible.Line(e.End.String()))
+		case len(e.Frame) > 0:
+			for _, m := range e.Messages() {
+				fmt.Fprintf(&b, "%s%-6s -> %s\n", at, e.From, asked.line(e.From, m))
+			}
+		default:
+			fmt.Fprintf(&b, "%s%-6s |  %s\n", at, e.From, excerpt(e.Text, e.Bytes))
+		}
+	}
+	if t.Cut {
+		b.WriteString("           (the recording was cut off here)\n")
+	}
+	return b.String()
+}
+
+// String is how an error tells it: "exit status 0, after eof".
+func (e *End) String() string {
+	how := "it is not known how"
+	switch {
+	case e.Signal != nil:
+		how = "signal " + *e.Signal
+	case e.Code != nil:
+		how = fmt.Sprintf("exit status %d", *e.Code)
+	}
+	if e.Rung != "" {
+		how += ", after " + e.Rung
+	}
+	return how
+}
+
+// pending is which method a request had that has not been answered, by asker and id.
+type pending map[string]string
+
+// line shows one message.
+func (asked pending) line(from From, m Message) string {
+	id := visible.Line(string(m.ID))
+	if m.IsResponse() {
+		asker := FromClient
+		if from == FromClient {
+			asker = FromAgent
+		}
+		key := string(asker) + string(m.ID)
+		method := asked[key]
+		delete(asked, key)
+		what := strings.TrimLeft(visible.Line(method)+" #"+id, " ")
+		if m.Error != nil {
+			return what + " = error " + excerpt(string(m.Error), 0)
+		}
+		return what + " = " + excerpt(string(m.Result), 0)
+	}
+	what := visible.Line(m.Method)
+	if what == "" {
+		what = "(no method)"
+	}
+	if m.ID != nil {
+		asked[string(from)+string(m.ID)] = m.Method
+		what += " #" + id
+	}
+	return what + " " + excerpt(string(m.Params), 0)
+}
+
+// excerpt shows a line, or its beginning: the whole of it had size bytes, or as many as
+// text has if that is 0.
+func excerpt(text string, size int64) string {
+	whole := max(size, int64(len(text)))
+	if len(text) > shown {
+		text = text[:shown]
+		for range utf8.UTFMax - 1 { // not in the middle of a character
+			if r, n := utf8.DecodeLastRuneInString(text); r != utf8.RuneError || n != 1 {
+				break
+			}
+			text = text[:len(text)-1]
+		}
+	}
+	out := visible.Line(text)
+	if int64(len(text)) < whole {
+		out += fmt.Sprintf("… (%d bytes)", whole)
+	}
+	return out
+}

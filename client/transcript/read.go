@@ -1,0 +1,190 @@
+package transcript
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"time"
+)
+
+// Error is what is wrong with a transcript that was read.
+type Error struct {
+	// File is its name, empty where it came from no file.
+	File string
+	// Line is the number of the line, from 1.
+	Line int
+	// Err is what is wrong there.
+	Err error
+}
+
+// Error implements error: "talk.ndjson:3: …".
+func (e *Error) Error() string {
+	if e.File == "" {
+		return fmt.Sprintf("line %d of the transcript: %v", e.Line, e.Err)
+	}
+	return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Read reads all conversations of a transcript. What a crash leaves can be read: a last
+// line without its newline that makes no sense is left out. Fields that are not known are
+// ignored. What is wrong with the transcript is an *Error; what came before it is
+// returned with it.
+func Read(r io.Reader) ([]*Transcript, error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	var all []*Transcript
+	for number := 1; ; number++ {
+		line, err := in.ReadBytes('\n')
+		if err != nil && err != io.EOF {
+			return all, err
+		}
+		whole := err == nil
+		if number == 1 {
+			line = bytes.TrimPrefix(line, []byte("\uFEFF"))
+		}
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 {
+			if all, err = take(all, line); err != nil && whole {
+				return all, &Error{Line: number, Err: err}
+			}
+		}
+		if !whole {
+			return all, nil
+		}
+	}
+}
+
+// take takes one line.
+func take(all []*Transcript, line []byte) ([]*Transcript, error) {
+	h, e, err := parse(line)
+	switch {
+	case err != nil:
+		return all, err
+	case h != nil:
+		return append(all, &Transcript{Header: *h, Cut: true}), nil
+	case len(all) == 0:
+		return all, errors.New(`no header before it: {"transcript":1,…}`)
+	}
+	t := all[len(all)-1]
+	t.Entries = append(t.Entries, *e)
+	if e.End != nil {
+		t.Cut = false
+	}
+	return all, nil
+}
+
+// ReadFile reads the transcript of one conversation. A file that holds none or several is
+// an error: [Read] reads those.
+func ReadFile(name string) (*Transcript, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	all, err := Read(f)
+	if bad, ok := errors.AsType[*Error](err); ok {
+		bad.File = name
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case len(all) == 0:
+		return nil, fmt.Errorf("%s: no conversation in it", name)
+	case len(all) > 1:
+		return nil, fmt.Errorf("%s: %d conversations in it, not one", name, len(all))
+	}
+	return all[0], nil
+}
+
+// parse reads a line, which is a header or an entry.
+func parse(line []byte) (*Header, *Entry, error) {
+	var f struct {
+		Transcript *int      `json:"transcript"`
+		StartedAt  time.Time `json:"startedAt"`
+		RunID      string    `json:"runId"`
+		Client     Peer      `json:"client"`
+		Command    []string  `json:"command"`
+		Dir        string    `json:"dir"`
+
+		MS    json.Number     `json:"ms"`
+		From  From            `json:"from"`
+		Frame json.RawMessage `json:"frame"`
+		Text  *string         `json:"text"`
+		Bytes int64           `json:"bytes"`
+		End   *End            `json:"end"`
+	}
+	if err := json.Unmarshal(line, &f); err != nil {
+		return nil, nil, err
+	}
+	if f.Transcript != nil {
+		if *f.Transcript != Version {
+			return nil, nil, fmt.Errorf("version %d of the format, and only %d is known", *f.Transcript, Version)
+		}
+		if len(f.Command) == 0 {
+			f.Command = nil
+		}
+		return &Header{
+			Version: Version, StartedAt: f.StartedAt, RunID: f.RunID, Client: f.Client, Command: f.Command, Dir: f.Dir,
+		}, nil, nil
+	}
+	e := &Entry{From: f.From, End: f.End}
+	if f.MS != "" {
+		ms, err := f.MS.Float64()
+		if err != nil || !(math.Abs(ms) < 1e12) {
+			return nil, nil, fmt.Errorf("ms is %s", f.MS)
+		}
+		e.At = time.Duration(math.Round(ms*1e3)) * time.Microsecond
+	}
+	if f.End != nil {
+		e.From = ""
+		return nil, e, nil
+	}
+	switch f.From {
+	case FromClient, FromAgent, FromStderr:
+	default:
+		return nil, nil, fmt.Errorf("from is %q: not %q, %q or %q", f.From, FromClient, FromAgent, FromStderr)
+	}
+	switch {
+	case len(f.Frame) > 0 && string(f.Frame) != "null":
+		if !IsFrame(f.Frame) {
+			return nil, nil, errors.New("the frame is no object or array")
+		}
+		e.Frame = f.Frame
+	case f.Text != nil:
+		e.Text, e.Bytes = *f.Text, max(f.Bytes, 0)
+	default:
+		return nil, nil, errors.New("neither frame nor text nor end")
+	}
+	return nil, e, nil
+}
+
+// UnmarshalJSON reads a line of a transcript that is a header.
+func (h *Header) UnmarshalJSON(line []byte) error {
+	header, _, err := parse(line)
+	if err == nil && header == nil {
+		err = errors.New("no header of a transcript")
+	}
+	if err == nil {
+		*h = *header
+	}
+	return err
+}
+
+// UnmarshalJSON reads a line of a transcript that is an entry.
+func (e *Entry) UnmarshalJSON(line []byte) error {
+	_, entry, err := parse(line)
+	if err == nil && entry == nil {
+		err = errors.New("no entry of a transcript")
+	}
+	if err == nil {
+		*e = *entry
+	}
+	return err
+}

@@ -18,6 +18,8 @@ import (
 // slowDesk decides at once and is slow to hear of it.
 type slowDesk struct{ release chan struct{} }
 
+func (d slowDesk) asked(json.RawMessage) {}
+
 func (d slowDesk) decide(_ context.Context, p acp.RequestPermissionRequest) (acp.PermissionOptionId, permission.Record) {
 	return "yes", permission.Record{RawInput: p.ToolCall.RawInput}
 }

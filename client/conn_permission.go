@@ -18,6 +18,9 @@ var cancelledOutcome = acp.RequestPermissionResponse{Outcome: acp.NewRequestPerm
 // each was really answered: a cancel can come before the question, and between its
 // answer and ours.
 type permissionDesk interface {
+	// asked is called on the reader for each request, with Conn.mu held: it must be quick
+	// and must not call the connection.
+	asked(params json.RawMessage)
 	// decide returns the option to select, empty for none, and the record of that.
 	decide(context.Context, acp.RequestPermissionRequest) (acp.PermissionOptionId, permission.Record)
 	// settled is called once for each request, when its answer is certain and before
@@ -79,6 +82,7 @@ func (c *Conn) receiveAsk(r *wire.Request) {
 	defer c.mu.Unlock()
 	s := c.state(p.SessionId)
 	s.asks[r] = time.Now()
+	c.askDesk(r)
 	if c.refuses(s) {
 		c.settle(s, r, refusal(whyCancelled))
 	}
@@ -140,6 +144,14 @@ func (c *Conn) settleRest() {
 	for id, s := range c.sessions {
 		c.settleAll(id, s, whyGone)
 	}
+}
+
+func (c *Conn) askDesk(r *wire.Request) {
+	if c.opts.desk == nil {
+		return
+	}
+	defer c.wire.Contain()
+	c.opts.desk.asked(r.Params)
 }
 
 func (c *Conn) tellDesk(r *wire.Request, v verdict, since time.Time) {

@@ -28,7 +28,7 @@
 //
 // # Callbacks
 //
-// Options.Observe, Options.ObservePermission, SessionOptions.OnReply and
+// Options.Observe, Options.ObserveAsk, Options.ObservePermission, SessionOptions.OnReply and
 // PromptOptions.OnReply are called on the connection's reader or with its lock held: at
 // once, in the order of the wire, and so they must not wait and must not call the agent.
 // Options.Update and Options.OnPermission are called one after the other, off the

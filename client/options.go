@@ -33,6 +33,11 @@ type Options struct {
 	// Permission answers the agent's permission requests; nil means
 	// permission.Reject. One that can validate itself, as permission.Rules, is asked to.
 	Permission permission.Policy
+	// ObserveAsk, if set, is told of every permission request as it is read, in wire order
+	// with what Observe sees, before anybody decides on it and also where nobody will: once
+	// the turn was cancelled, say. It is the agent's own words. It must not wait, and must
+	// not call the agent.
+	ObserveAsk func(permission.Request)
 	// ObservePermission, if set, is told of every permission request and what it was
 	// answered, with secrets replaced in what the agent wrote: once, as soon as the
 	// answer is certain, and before the Prompt returns whose turn ended after that. It

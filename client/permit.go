@@ -15,6 +15,15 @@ import (
 // desk is an Agent as its connection sees it.
 type desk Agent
 
+// asked tells the caller of a question as it comes.
+func (d *desk) asked(params json.RawMessage) {
+	a := (*Agent)(d)
+	if a.opts.ObserveAsk != nil {
+		// Decoded from a copy: the reader's memory is used again.
+		a.opts.ObserveAsk(a.permissionRequest(readAsk(slices.Clone(params))))
+	}
+}
+
 // decide puts the agent's question to the policy.
 func (d *desk) decide(ctx context.Context, p acp.RequestPermissionRequest) (acp.PermissionOptionId, permission.Record) {
 	a := (*Agent)(d)

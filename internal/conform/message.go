@@ -1,0 +1,128 @@
+package conform
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/errand-acp/errand/client/transcript"
+)
+
+// message is a frame taken apart, whatever is wrong with it. Absent members are nil.
+type message struct {
+	fields map[string]json.RawMessage // all of its members; nil where the frame is no object
+
+	ID     json.RawMessage
+	Method string // empty also where it is no string
+	Params json.RawMessage
+	Result json.RawMessage
+	Error  json.RawMessage
+}
+
+// parseMessage takes a frame apart. What is no frame is a message without members.
+func parseMessage(e transcript.Entry) message {
+	var m message
+	if len(e.Frame) == 0 || json.Unmarshal(e.Frame, &m.fields) != nil {
+		return message{}
+	}
+	m.ID, m.Params, m.Result, m.Error = m.fields["id"], m.fields["params"], m.fields["result"], m.fields["error"]
+	json.Unmarshal(m.fields["method"], &m.Method)
+	return m
+}
+
+// isRequest, isNotification and isResponse tell the three sorts of messages apart. A
+// frame may be none of them.
+func (m message) isRequest() bool {
+	return m.fields["method"] != nil && m.ID != nil
+}
+
+func (m message) isNotification() bool { return m.fields["method"] != nil && m.ID == nil }
+
+func (m message) isResponse() bool {
+	return m.fields["method"] == nil && (m.Result != nil || m.Error != nil)
+}
+
+// errorCode returns the code of an error response.
+func (m message) errorCode() (code int64, ok bool) {
+	var e struct {
+		Code *json.Number `json:"code"`
+	}
+	if json.Unmarshal(m.Error, &e) != nil || e.Code == nil {
+		return 0, false
+	}
+	code, err := e.Code.Int64()
+	return code, err == nil
+}
+
+// isObject, isString and the like say what a JSON value is. Nil is nothing.
+func isObject(v json.RawMessage) bool { return begins(v, "{") }
+func isArray(v json.RawMessage) bool  { return begins(v, "[") }
+func isString(v json.RawMessage) bool { return begins(v, `"`) }
+func isBool(v json.RawMessage) bool   { return begins(v, "t") || begins(v, "f") }
+func isNull(v json.RawMessage) bool   { return begins(v, "n") }
+
+func isNumber(v json.RawMessage) bool {
+	v = bytes.TrimSpace(v)
+	return len(v) > 0 && (v[0] == '-' || v[0] >= '0' && v[0] <= '9')
+}
+
+func isInteger(v json.RawMessage) bool {
+	return isNumber(v) && !bytes.ContainsAny(v, ".eE")
+}
+
+func begins(v json.RawMessage, with string) bool {
+	return strings.HasPrefix(string(bytes.TrimSpace(v)), with)
+}
+
+// field returns what stands at a path in a JSON value: the names of members one below the
+// other. Nil where there is nothing.
+func field(v json.RawMessage, path ...string) json.RawMessage {
+	for _, name := range path {
+		var object map[string]json.RawMessage
+		if json.Unmarshal(v, &object) != nil {
+			return nil
+		}
+		v = object[name]
+	}
+	return v
+}
+
+// stringField is field for a string; not ok where there is none.
+func stringField(v json.RawMessage, path ...string) (s string, ok bool) {
+	at := field(v, path...)
+	if !isString(at) || json.Unmarshal(at, &s) != nil {
+		return "", false
+	}
+	return s, true
+}
+
+// flag reports whether true stands there.
+func flag(v json.RawMessage, path ...string) bool {
+	return string(bytes.TrimSpace(field(v, path...))) == "true"
+}
+
+// elements returns the elements of an array; nil where v is none.
+func elements(v json.RawMessage) []json.RawMessage {
+	var list []json.RawMessage
+	if !isArray(v) || json.Unmarshal(v, &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// sameJSON reports whether two values are the same, however they are written. Numbers
+// are the same where their digits are.
+func sameJSON(a, b json.RawMessage) bool {
+	return canonical(a) != "" && canonical(a) == canonical(b)
+}
+
+func canonical(v json.RawMessage) string {
+	d := json.NewDecoder(bytes.NewReader(v))
+	d.UseNumber()
+	var value any
+	if d.Decode(&value) != nil {
+		return ""
+	}
+	text, _ := json.Marshal(value)
+	return string(text)
+}

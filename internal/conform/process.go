@@ -1,0 +1,318 @@
+package conform
+
+import (
+	"bytes"
+	"crypto/rand"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/errand-acp/errand/client/transcript"
+	"github.com/errand-acp/errand/internal/proc"
+)
+
+// process is an agent that a scene has started.
+type process struct {
+	*proc.Process
+	runID   string
+	stdin   proc.Input
+	writing sync.Mutex // held while a line is written
+	stderr  *lineWriter
+	done    chan struct{} // closed when the reader and the answerer have ended
+	// asking is told when there is a question, and closed when there are no more.
+	asking chan struct{}
+}
+
+// question is a request of the agent.
+type question struct {
+	m message
+	p *process
+}
+
+// start starts the agent. Not ok: the scene is over.
+func (a *actor) start() (ok bool) {
+	spec := a.cmd.spec
+	spec.Dir = a.dir
+	spec.RunID = rand.Text()
+	stderr := &lineWriter{line: func(s string, whole int) {
+		a.record(transcript.Entry{From: transcript.FromStderr, Text: s, Bytes: cutBytes(s, whole)})
+	}}
+	spec.Stderr = stderr
+	p, err := proc.Start(a.ctx, spec)
+	if err != nil {
+		a.stop("the agent could not be started: %v", err)
+		return false
+	}
+	child := &process{Process: p, runID: spec.RunID, stdin: p.Stdin(), stderr: stderr, done: make(chan struct{}), asking: make(chan struct{}, 1)}
+	a.lock(func() { a.p, a.ended, a.asked = child, false, nil })
+	go a.serve(child)
+	return true
+}
+
+// serve reads what the agent writes and sees to it that its requests are answered. It
+// belongs to the process and ends with its stdout.
+func (a *actor) serve(p *process) {
+	defer close(p.done)
+	var answering sync.WaitGroup
+	answering.Go(func() { a.answerAll(p) })
+	flooded := false
+	readLines(p.Stdout(), maxLine, func(line []byte, whole int) bool {
+		e := a.lineEntry(line, whole)
+		a.lock(func() {
+			i := a.recordLocked(e)
+			if m := a.r.message(i); m.isRequest() {
+				a.asked = append(a.asked, question{m, p})
+			}
+			flooded = a.size > maxRecording
+		})
+		select {
+		case p.asking <- struct{}{}:
+		default: // it knows
+		}
+		return !flooded
+	})
+	p.Stdout().Close()
+	if flooded {
+		a.stop("the agent wrote more than %d MiB", maxRecording>>20)
+	}
+	a.lock(func() { a.ended = true })
+	close(p.asking)
+	answering.Wait()
+}
+
+const (
+	maxLine      = 64 << 20  // bytes; of a longer line the beginning is kept
+	maxRecording = 256 << 20 // bytes of a scene; more is a flood
+	shownLine    = 4 << 10   // bytes of a line that is no frame
+)
+
+// lineEntry is a line of the agent's stdout.
+func (a *actor) lineEntry(line []byte, whole int) transcript.Entry {
+	line = a.cmd.redact(line)
+	if len(line) == whole || whole <= maxLine {
+		if transcript.IsFrame(line) {
+			return transcript.Entry{From: transcript.FromAgent, Frame: bytes.Clone(line)}
+		}
+	}
+	text := short(string(line), shownLine)
+	return transcript.Entry{From: transcript.FromAgent, Text: text, Bytes: cutBytes(text, whole)}
+}
+
+// cutBytes is how long a line was of which text is only the beginning.
+func cutBytes(text string, whole int) int64 {
+	if whole > len(text) {
+		return int64(whole)
+	}
+	return 0
+}
+
+// answerAll answers the agent's requests, one after the other. It belongs to the process
+// and ends with its stdout.
+func (a *actor) answerAll(p *process) {
+	for range p.asking {
+		for {
+			var q question
+			var how answerer
+			a.lock(func() {
+				if len(a.asked) == 0 {
+					return
+				}
+				q, a.asked = a.asked[0], a.asked[1:]
+				how = a.answers[q.m.Method]
+			})
+			if q.p == nil {
+				break
+			}
+			if how == nil {
+				how = methodNotFound
+			}
+			r := how(q.m.Params)
+			if r.silent {
+				continue
+			}
+			answer := map[string]any{"jsonrpc": "2.0", "id": q.m.ID, "result": r.result}
+			if r.err != nil {
+				delete(answer, "result")
+				answer["error"] = r.err
+			}
+			a.write("", frame(answer))
+		}
+	}
+}
+
+// closeStdin ends the agent's stdin.
+func (a *actor) closeStdin(label string) {
+	a.mark(label)
+	if a.p != nil {
+		a.p.stdin.Close()
+	}
+}
+
+// signal sends SIGTERM to the agent's process. Not ok: it cannot be sent here, or to nobody.
+func (a *actor) signal(label string) (ok bool) {
+	if a.p == nil {
+		return false
+	}
+	select {
+	case <-a.p.Exited():
+		return false // its number may be somebody else's
+	default:
+	}
+	if ok = terminate(a.p.PID); ok {
+		a.mark(label)
+	}
+	return ok
+}
+
+// awaitExit waits for the agent's process to end by itself, as long as limit. The label
+// marks the end of the wait, with the note "exited" or "alive".
+func (a *actor) awaitExit(label string, limit time.Duration) bool {
+	if a.p == nil {
+		return false
+	}
+	begun := time.Now()
+	exited := false
+	select {
+	case <-a.p.Exited():
+		exited = true
+	case <-time.After(limit):
+	case <-a.ctx.Done():
+		return false
+	}
+	note := noteAlive
+	if exited {
+		note = noteExited
+	}
+	a.note(label, time.Since(begun), note)
+	return exited
+}
+
+// The notes of awaitExit and of left.
+const (
+	noteAlive   = "alive"
+	noteExited  = "exited"
+	noteNobody  = "nobody"
+	noteUnknown = "unknown"
+)
+
+// left waits, as long as limit, for whatever the agent has started to go, and marks what
+// is left: the note is [noteNobody], [noteUnknown], or the processes, one a line.
+func (a *actor) left(label string, limit time.Duration) {
+	if a.p == nil {
+		return
+	}
+	begun := time.Now()
+	for {
+		list, known := survivors(a.p.runID, a.p.PID)
+		waited := time.Since(begun)
+		switch {
+		case !known:
+			a.note(label, waited, noteUnknown)
+			return
+		case len(list) == 0:
+			a.note(label, waited, noteNobody)
+			return
+		case waited >= limit || a.ctx.Err() != nil:
+			a.note(label, waited, strings.Join(list, "\n"))
+			return
+		}
+		a.pause(10 * time.Millisecond)
+	}
+}
+
+// end ends the agent, if there is one, with all that it started, and records how it ended.
+func (a *actor) end() {
+	p := a.p
+	if p == nil {
+		return
+	}
+	report := p.Shutdown(proc.Graces{EOF: a.opts.ExitTimeout / 4, Term: a.opts.ExitTimeout / 4, Kill: 5 * time.Second})
+	p.Stdout().Close()
+	<-p.done
+	p.stderr.Close()
+	end := &transcript.End{Rung: string(report.Rung)}
+	switch {
+	case report.Rung == "":
+		end.Rung = "none"
+	case report.Exit.Signal != "":
+		end.Signal = &report.Exit.Signal
+	case report.Exit.Code >= 0:
+		end.Code = &report.Exit.Code
+	}
+	a.record(transcript.Entry{End: end})
+	a.lock(func() { a.p = nil })
+}
+
+// lineWriter takes stderr apart into lines.
+type lineWriter struct {
+	line func(s string, whole int)
+
+	mu   sync.Mutex // guards what follows
+	held []byte
+	long int // how many bytes of the line were dropped
+}
+
+// Close passes on a last line without an end.
+func (w *lineWriter) Close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.held) > 0 {
+		w.flush()
+	}
+}
+
+func (w *lineWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := len(p)
+	for len(p) > 0 {
+		part, rest, ended := bytes.Cut(p, []byte("\n"))
+		keep := min(len(part), shownLine-len(w.held))
+		w.held = append(w.held, part[:keep]...)
+		w.long += len(part) - keep
+		if ended {
+			w.flush()
+		}
+		p = rest
+	}
+	return n, nil
+}
+
+func (w *lineWriter) flush() {
+	text := strings.ToValidUTF8(strings.TrimSuffix(string(w.held), "\r"), "\uFFFD")
+	w.line(text, len(text)+w.long)
+	w.held, w.long = w.held[:0], 0
+}
+
+// readLines calls line with each line of r, without its end, until that returns false or
+// r ends. Of a line longer than max it gets the beginning, and how long it was.
+func readLines(r io.Reader, max int, line func(text []byte, whole int) bool) {
+	var held []byte
+	whole := 0
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := r.Read(buf)
+		for rest := buf[:n]; len(rest) > 0; {
+			part, after, ended := bytes.Cut(rest, []byte("\n"))
+			held = append(held, part[:min(len(part), max-len(held))]...)
+			whole += len(part)
+			if ended {
+				if !line(bytes.TrimSuffix(held, []byte("\r")), whole) {
+					return
+				}
+				held, whole = held[:0], 0
+				if cap(held) > 1<<20 {
+					held = nil
+				}
+			}
+			rest = after
+		}
+		if err != nil {
+			if whole > 0 {
+				line(held, whole)
+			}
+			return
+		}
+	}
+}

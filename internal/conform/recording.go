@@ -1,0 +1,192 @@
+package conform
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/errand-acp/errand/client/transcript"
+)
+
+// recording is what happened in a scene: everything that was written, with labels on what
+// rules look for. Judges only read it.
+type recording struct {
+	scene   string
+	entries []transcript.Entry
+	marks   []mark
+	// stopped says why the scene was not played to its end, or not begun; empty: it was.
+	stopped string
+
+	messages []message // of entries, by index; see message
+}
+
+// mark is a label on a moment: what came of it stands in entries from index on.
+type mark struct {
+	label string
+	index int // how many entries there were
+	// waited, where the mark is the end of a wait, is how long that was.
+	waited time.Duration
+	note   string
+}
+
+// message takes the frame of an entry apart.
+func (r *recording) message(i int) message {
+	for len(r.messages) <= i { // each once: many rules look at all of them
+		r.messages = append(r.messages, parseMessage(r.entries[len(r.messages)]))
+	}
+	return r.messages[i]
+}
+
+// mark returns the first mark with this label.
+func (r *recording) mark(label string) (m mark, ok bool) {
+	for _, m := range r.marks {
+		if m.label == label {
+			return m, true
+		}
+	}
+	return mark{index: len(r.entries)}, false
+}
+
+// from yields the messages that came from somebody in entries [from, to), with the index
+// of the entry.
+func (r *recording) from(who transcript.From, from, to int) func(func(int, message) bool) {
+	return func(yield func(int, message) bool) {
+		for i := max(from, 0); i < min(to, len(r.entries)); i++ {
+			if r.entries[i].From != who || r.entries[i].Frame == nil {
+				continue
+			}
+			if !yield(i, r.message(i)) {
+				return
+			}
+		}
+	}
+}
+
+// agent yields all messages of the agent.
+func (r *recording) agent() func(func(int, message) bool) {
+	return r.from(transcript.FromAgent, 0, len(r.entries))
+}
+
+// call is a request of ours with what came of it.
+type call struct {
+	label    string
+	method   string
+	sentAt   int     // index of the request in the entries
+	answerAt int     // index of the answer; the number of entries where there is none
+	request  message // the request
+	answer   message // the answer; without members where there is none
+	answered bool
+	why      string // why there is no answer
+
+	r *recording
+}
+
+// call returns the request that has this label; nil where it was not written.
+func (r *recording) call(label string) *call {
+	for _, m := range r.marks {
+		if m.label != label || m.index >= len(r.entries) {
+			continue
+		}
+		request := r.message(m.index)
+		if !request.isRequest() || r.entries[m.index].From != transcript.FromClient {
+			continue
+		}
+		c := &call{label: label, method: request.Method, sentAt: m.index, answerAt: len(r.entries), request: request, r: r}
+		for i, answer := range r.from(transcript.FromAgent, m.index+1, len(r.entries)) {
+			if answer.isResponse() && sameJSON(answer.ID, request.ID) {
+				c.answerAt, c.answer, c.answered = i, answer, true
+				return c
+			}
+		}
+		c.why = fmt.Sprintf("%s was not answered", c.method)
+		if end, ok := r.mark(label + unanswered); ok && end.note != "" {
+			c.why += ": " + end.note
+		}
+		return c
+	}
+	return nil
+}
+
+// unanswered, after a request's label, marks where it was given up.
+const unanswered = "/unanswered"
+
+// entries are the request and its answer.
+func (c *call) entries() []transcript.Entry {
+	list := []transcript.Entry{c.r.entries[c.sentAt]}
+	if c.answered {
+		list = append(list, c.r.entries[c.answerAt])
+	}
+	return list
+}
+
+// reply returns the request with this label and its answer, be that a result or an error.
+// Else no says why there is none, as the outcome of a rule that needs it.
+func (r *recording) reply(label string) (c *call, no *outcome) {
+	c = r.call(label)
+	why := ""
+	switch {
+	case c == nil && r.stopped != "":
+		why = r.stopped
+	case c == nil:
+		why = fmt.Sprintf("the scene %s did not come to it", r.scene)
+	case !c.answered:
+		why = c.why
+	default:
+		return c, nil
+	}
+	o := untried(why)
+	return c, &o
+}
+
+// result is reply for an answer that is no error.
+func (r *recording) result(label string) (c *call, no *outcome) {
+	c, no = r.reply(label)
+	if no == nil && c.answer.Error != nil {
+		o := untried(fmt.Sprintf("%s was answered with an error: %s", c.method, errorText(c.answer.Error)))
+		return c, &o
+	}
+	return c, no
+}
+
+// errorText shows an error of an agent in one line.
+func errorText(e json.RawMessage) string {
+	text := short(string(e), 200)
+	if message, ok := stringField(e, "message"); ok {
+		text = short(message, 200)
+	}
+	if code, ok := (message{Error: e}).errorCode(); ok {
+		return fmt.Sprintf("%q (%d)", text, code)
+	}
+	return fmt.Sprintf("%q", text)
+}
+
+// capabilities are the agentCapabilities that the agent has advertised in this scene.
+func (r *recording) capabilities() (caps json.RawMessage, c *call, no *outcome) {
+	c, no = r.result("initialize")
+	if no != nil {
+		return nil, c, no
+	}
+	return field(c.answer.Result, "agentCapabilities"), c, nil
+}
+
+// at returns entries by their indices.
+func (r *recording) at(indices ...int) []transcript.Entry {
+	var list []transcript.Entry
+	for _, i := range indices {
+		if i >= 0 && i < len(r.entries) {
+			list = append(list, r.entries[i])
+		}
+	}
+	return list
+}
+
+// short cuts a text after n bytes or so.
+func short(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n] + "…"
+}

@@ -1,0 +1,133 @@
+package conform
+
+import (
+	"encoding/json"
+	"time"
+	"unicode/utf8"
+
+	"github.com/errand-acp/errand/client/transcript"
+)
+
+// Report is what came of trying an agent. Its JSON is a contract: fields are added, and
+// none is renamed or removed.
+type Report struct {
+	SchemaVersion int       `json:"schemaVersion"`
+	StartedAt     time.Time `json:"startedAt"`
+	Ms            int64     `json:"ms"`
+	Command       []string  `json:"command"`
+	// Agent is what the agent calls itself; nil where it does not say.
+	Agent *Peer `json:"agent"`
+	// ProtocolVersion is the version that it has chosen; nil where it did not.
+	ProtocolVersion *int64 `json:"protocolVersion"`
+	// Capabilities are its agentCapabilities as they came; null where there were none.
+	Capabilities json.RawMessage `json:"capabilities"`
+	// WithheldEnv names the variables that were kept from it.
+	WithheldEnv []string      `json:"withheldEnv"`
+	Counts      Counts        `json:"counts"`
+	Findings    []Finding     `json:"findings"`
+	Scenes      []SceneReport `json:"scenes"`
+}
+
+// Peer is the name and the version of a program, in its own words.
+type Peer struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// Counts are how many findings there are of each verdict.
+type Counts struct {
+	Pass          int `json:"pass"`
+	Fail          int `json:"fail"`
+	Warn          int `json:"warn"`
+	NotApplicable int `json:"notApplicable"`
+}
+
+func (c *Counts) add(v Verdict) {
+	switch v {
+	case Pass:
+		c.Pass++
+	case Fail:
+		c.Fail++
+	case Warn:
+		c.Warn++
+	default:
+		c.NotApplicable++
+	}
+}
+
+// Finding is what came of one rule.
+type Finding struct {
+	Rule    Rule    `json:"rule"`
+	Verdict Verdict `json:"verdict"`
+	// Why says what was seen, or why nothing could be.
+	Why string `json:"why"`
+	// Scene is where it was seen; empty where it was nowhere.
+	Scene string `json:"scene"`
+	// Entries are the lines of the conversation that show it, as a transcript has them.
+	// Long ones are cut.
+	Entries []transcript.Entry `json:"entries"`
+}
+
+// SceneReport is how a scene went.
+type SceneReport struct {
+	Name string `json:"name"`
+	Ms   int64  `json:"ms"`
+	// Stopped says why it was not played to its end; empty: it was.
+	Stopped string `json:"stopped"`
+}
+
+// Worst is the level of the worst rule that was broken; ok is false where none was.
+func (r *Report) Worst() (worst Level, ok bool) {
+	for _, level := range []Level{Must, Should, Manners} {
+		for _, f := range r.Findings {
+			if f.Rule.Level == level && (f.Verdict == Fail || f.Verdict == Warn) {
+				return level, true
+			}
+		}
+	}
+	return "", false
+}
+
+// learn takes from a recording who the agent is, if that is not known yet.
+func (r *Report) learn(rec *recording) {
+	if r.ProtocolVersion != nil || r.Agent != nil {
+		return
+	}
+	c, no := rec.result("initialize")
+	if no != nil {
+		return
+	}
+	var version int64
+	if json.Unmarshal(field(c.answer.Result, "protocolVersion"), &version) == nil {
+		r.ProtocolVersion = &version
+	}
+	if name, ok := stringField(c.answer.Result, "agentInfo", "name"); ok {
+		v, _ := stringField(c.answer.Result, "agentInfo", "version")
+		r.Agent = &Peer{Name: short(name, 200), Version: short(v, 200)}
+	}
+	if caps := field(c.answer.Result, "agentCapabilities"); len(caps) <= shownFrame && utf8.Valid(caps) {
+		r.Capabilities = caps
+	}
+}
+
+// What a report shows of a frame, and of a conversation.
+const (
+	shownFrame   = 8 << 10 // bytes
+	shownEntries = 12
+)
+
+// shown returns the entries as a report has them: no frame longer than it helps.
+func shown(entries []transcript.Entry) []transcript.Entry {
+	list := make([]transcript.Entry, 0, len(entries))
+	for i, e := range entries {
+		if i == shownEntries-1 && len(entries) > shownEntries {
+			list = append(list, entries[len(entries)-1]) // the last one is what it led to
+			break
+		}
+		if len(e.Frame) > shownFrame {
+			e.Text, e.Bytes, e.Frame = short(string(e.Frame), shownFrame), int64(len(e.Frame)), nil
+		}
+		list = append(list, e)
+	}
+	return list
+}

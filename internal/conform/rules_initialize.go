@@ -1,0 +1,57 @@
+package conform
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+const initializationPage = "https://agentclientprotocol.com/protocol/initialization"
+
+var initializeRules = []Rule{
+	{
+		ID: "initialize-version", Title: "initialize is answered with the version asked for", Level: Must,
+		Quote:  "If the Agent supports the requested version, it MUST respond with the same version.",
+		Source: initializationPage + "#version-negotiation",
+		scenes: []string{"handshake"},
+		judge: func(r *recording) outcome {
+			c, no := r.result("initialize")
+			if c != nil && no != nil {
+				return brokenf(c.entries(), "there is no version in the answer: %s", no.why)
+			}
+			if no != nil {
+				return *no
+			}
+			switch v := field(c.answer.Result, "protocolVersion"); {
+			case v == nil:
+				return broken("the result has no protocolVersion", c.entries()...)
+			case !isInteger(v):
+				return brokenf(c.entries(), "protocolVersion is %s, and no integer", short(string(v), 40))
+			case !sameJSON(v, json.RawMessage("1")):
+				return brokenf(c.entries(), "protocolVersion is %s where 1 was asked for", short(string(v), 40))
+			}
+			return kept("version 1 was asked for and chosen", c.entries()...)
+		},
+	},
+	{
+		ID: "initialize-future-version", Title: "an unknown version is answered with the latest one supported", Level: Must,
+		Quote:  "Otherwise, the Agent MUST respond with the latest version it supports.",
+		Source: initializationPage + "#version-negotiation",
+		scenes: []string{"versions"},
+		judge: func(r *recording) outcome {
+			c, no := r.reply("initialize-future")
+			if no != nil {
+				return *no
+			}
+			v := field(c.answer.Result, "protocolVersion")
+			switch {
+			case c.answer.Error != nil:
+				return brokenf(c.entries(), "version %d was answered with an error: %s", futureVersion, errorText(c.answer.Error))
+			case !isInteger(v):
+				return broken("the answer has no protocolVersion that is an integer", c.entries()...)
+			case sameJSON(v, json.RawMessage(fmt.Sprint(futureVersion))):
+				return brokenf(c.entries(), "it claims to support version %d, which there is none of", futureVersion)
+			}
+			return kept("it offered version "+short(string(v), 20), c.entries()...)
+		},
+	},
+}

@@ -1,0 +1,3 @@
+package conform
+
+var authRules, sessionRules, wireRules, processRules []Rule

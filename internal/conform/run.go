@@ -1,0 +1,220 @@
+package conform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/errand-acp/errand/client/transcript"
+	"github.com/errand-acp/errand/envscrub"
+	"github.com/errand-acp/errand/internal/proc"
+	"github.com/errand-acp/errand/internal/redact"
+)
+
+// Run tries the agent and reports what came of each rule. An error means that it could
+// not be tried at all: a mistake in cmd or o, a program that cannot be started, a ctx that
+// is done. Whatever an agent does once it has been started is in the report. Everything
+// that was started is gone when Run returns, and every scratch directory is removed.
+func Run(ctx context.Context, cmd Command, o *Options) (*Report, error) {
+	opts, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	if err := (envscrub.Policy{Set: cmd.Env}).Validate(); err != nil {
+		return nil, fmt.Errorf("the environment: %w", err)
+	}
+	if err := cmd.Inherit.Validate(); err != nil {
+		return nil, fmt.Errorf("what is inherited: %w", err)
+	}
+	scratch, err := os.MkdirTemp("", "errand-check-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(scratch)
+	if scratch, err = filepath.EvalSymlinks(scratch); err != nil {
+		return nil, err
+	}
+	t := newTrial(ctx, cmd, opts, scratch)
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	return t.run()
+}
+
+// trial is one run of the suite.
+type trial struct {
+	ctx      context.Context
+	cmd      Command
+	opts     *Options
+	rules    []Rule
+	scratch  string
+	environ  []string
+	withheld []string
+	redactor *redact.Redactor
+
+	progress sync.Mutex // held while Options.Progress is called
+}
+
+func newTrial(ctx context.Context, cmd Command, opts *Options, scratch string) *trial {
+	policy := cmd.Inherit
+	policy.Set = slices.Concat(policy.Set, cmd.Env)
+	environ, report := envscrub.Scrub(os.Environ(), policy)
+	return &trial{
+		ctx: ctx, cmd: cmd, opts: opts, rules: opts.rules(), scratch: scratch,
+		environ: environ, withheld: report.Withheld(), redactor: redact.New(envscrub.Secrets(os.Environ(), policy)),
+	}
+}
+
+// check finds out whether the program is there, before any scene is played.
+func (t *trial) check() error {
+	if t.cmd.Path == "" {
+		return errors.New("there is no command")
+	}
+	_, err := proc.LookPath(t.cmd.Path, t.environ)
+	return err
+}
+
+// run plays the scenes that the rules need, and judges.
+func (t *trial) run() (*Report, error) {
+	begun := time.Now()
+	var wanted []scene
+	for _, s := range scenes {
+		if slices.ContainsFunc(t.rules, func(r Rule) bool { return r.in(s.name) }) {
+			wanted = append(wanted, s)
+		}
+	}
+	recordings := make([]*recording, len(wanted))
+	recordings[0] = t.play(wanted[0]) // each rule has a scene, and there is a rule
+	if first := recordings[0]; first.mute() {
+		for i, s := range wanted[1:] {
+			recordings[i+1] = &recording{scene: s.name, stopped: "it was not played, because the agent answered nothing in the scene " + first.scene}
+		}
+	} else {
+		var playing sync.WaitGroup
+		free := make(chan struct{}, t.opts.Parallel)
+		for i, s := range wanted[1:] {
+			free <- struct{}{}
+			playing.Go(func() {
+				recordings[i+1] = t.play(s)
+				<-free
+			})
+		}
+		playing.Wait()
+	}
+	if err := t.ctx.Err(); err != nil {
+		return nil, context.Cause(t.ctx)
+	}
+	return t.report(begun, recordings), nil
+}
+
+// mute reports whether the agent has answered nothing at all: there is no point in asking
+// it again.
+func (r *recording) mute() bool {
+	for _, m := range r.agent() {
+		if m.isResponse() {
+			return false
+		}
+	}
+	return true
+}
+
+// play plays a scene with actors of its own and returns what happened.
+func (t *trial) play(s scene) *recording {
+	if t.ctx.Err() != nil {
+		return &recording{scene: s.name, stopped: "it was interrupted"}
+	}
+	if t.opts.Progress != nil {
+		t.progress.Lock()
+		t.opts.Progress(s.name)
+		t.progress.Unlock()
+	}
+	a := &actor{
+		ctx: t.ctx, opts: t.opts, dir: filepath.Join(t.scratch, s.name, "work"),
+		changed: make(chan struct{}), answers: map[string]answerer{}, r: recording{scene: s.name},
+		cmd: launch{
+			spec:   proc.Spec{Path: t.cmd.Path, Args: t.cmd.Args, Env: t.environ, Filter: t.redactor.Writer},
+			redact: t.redactor.Bytes,
+		},
+	}
+	if err := os.MkdirAll(a.dir, 0o700); err != nil {
+		a.stop("the scratch directory: %v", err)
+		return &a.r
+	}
+	if t.opts.FreshHome {
+		home := filepath.Join(t.scratch, s.name, "home")
+		if err := os.MkdirAll(home, 0o700); err != nil {
+			a.stop("the scratch directory: %v", err)
+			return &a.r
+		}
+		a.cmd.spec.Env = slices.Concat(t.environ, []string{"HOME=" + home, "USERPROFILE=" + home,
+			"XDG_CONFIG_HOME=" + filepath.Join(home, ".config"), "XDG_DATA_HOME=" + filepath.Join(home, ".local", "share"),
+			"XDG_CACHE_HOME=" + filepath.Join(home, ".cache"), "XDG_STATE_HOME=" + filepath.Join(home, ".local", "state")})
+	}
+	s.play(a)
+	a.end()
+	return &a.r
+}
+
+// report judges what was recorded.
+func (t *trial) report(begun time.Time, recordings []*recording) *Report {
+	report := &Report{
+		SchemaVersion: 1, StartedAt: begun, Command: t.command(), WithheldEnv: append([]string{}, t.withheld...),
+		Findings: []Finding{}, Scenes: []SceneReport{},
+	}
+	for _, r := range recordings {
+		report.Scenes = append(report.Scenes, SceneReport{Name: r.scene, Ms: r.length().Milliseconds(), Stopped: r.stopped})
+		report.learn(r)
+	}
+	for _, rule := range t.rules {
+		report.Findings = append(report.Findings, judge(rule, recordings))
+	}
+	for _, f := range report.Findings {
+		report.Counts.add(f.Verdict)
+	}
+	report.Ms = time.Since(begun).Milliseconds()
+	return report
+}
+
+// command is what was started, without secrets.
+func (t *trial) command() []string {
+	list := []string{t.redactor.String(t.cmd.Path)}
+	for _, arg := range t.cmd.Args {
+		list = append(list, t.redactor.String(arg))
+	}
+	return list
+}
+
+func (r *recording) length() time.Duration {
+	if len(r.entries) == 0 {
+		return 0
+	}
+	return r.entries[len(r.entries)-1].At
+}
+
+// judge lets a rule judge all recordings that it is for. The worst counts, and of equals
+// the first.
+func judge(rule Rule, recordings []*recording) Finding {
+	f := Finding{Rule: rule, Verdict: NotApplicable, Why: "no scene for it was played", Entries: []transcript.Entry{}}
+	best := -1
+	for _, r := range recordings {
+		if !rule.in(r.scene) {
+			continue
+		}
+		o := rule.judge(r)
+		if o.weight() <= best {
+			continue
+		}
+		best = o.weight()
+		f.Verdict, f.Why, f.Scene = o.verdict, o.why, r.scene
+		f.Entries = shown(o.entries)
+	}
+	if f.Verdict == Fail && rule.Level != Must {
+		f.Verdict = Warn
+	}
+	return f
+}

@@ -1,0 +1,20 @@
+package conform
+
+// sceneHandshake is how every connection begins, two sessions, and the end of stdin while
+// the agent is idle.
+var sceneHandshake = scene{
+	name:  "handshake",
+	about: "initialize, two sessions, and the end of stdin while nothing is going on",
+	play: func(a *actor) {
+		if _, ok := a.session(); !ok {
+			return
+		}
+		if _, ok := a.newSession("new-again", a.mkdir("second")); !ok {
+			return
+		}
+		a.closeStdin("eof")
+		if a.awaitExit("exit", a.opts.ExitTimeout) {
+			a.left("left", leftTimeout)
+		}
+	},
+}

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/client/transcript"
+	"github.com/errand-acp/errand/internal/conform"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
@@ -29,6 +31,7 @@ var schemas = map[string]func() ([]byte, error){
 	},
 	"request": func() ([]byte, error) { return schemaText(schemaOf[subagent.Request]("A task for an agent")) },
 	"policy":  func() ([]byte, error) { return permission.PolicySchema(), nil },
+	"check":   func() ([]byte, error) { return schemaText(schemaOf[conform.Report]("What errand check found")) },
 	"permission": func() ([]byte, error) {
 		return schemaText(schemaOf[permission.Question]("What a permission command reads from its stdin"))
 	},
@@ -47,7 +50,7 @@ func newSchema(con *console) *cobra.Command {
   ` + strings.Join(names, "\n  ") + `
 Result is what --json prints, event a line of --events and audit one of --audit; fan is
 what errand fan --json prints, with results in it, fan-event a line of its --events and of
-its journal; policy is the file of --policy,
+its journal; check is what errand check --json prints; policy is the file of --policy,
 permission what the program of --permission-command reads and permission-reply what it may
 write; request is the library's, subagent.Request, which errand neither reads nor
 prints. Fields may be added to these documents and none is renamed or removed. What is
@@ -103,6 +106,9 @@ func schemaOf[T any](title string) (*jsonschema.Schema, error) {
 		reflect.TypeFor[subagent.ChangeStatus](): enum(changes),
 		reflect.TypeFor[subagent.AuditType]():    enum(auditTypes),
 		reflect.TypeFor[func(subagent.Event)]():  {},
+		reflect.TypeFor[conform.Level]():         enum(levels),
+		reflect.TypeFor[conform.Verdict]():       enum(verdicts),
+		reflect.TypeFor[transcript.Entry]():      {Type: "object", Description: "A line of a transcript: ms, from, and a frame or a text, or the end."},
 	}})
 	if err != nil {
 		return nil, err
@@ -224,7 +230,9 @@ var (
 		subagent.AuditTypeStart, subagent.AuditTypePermission, subagent.AuditTypeToolCall, subagent.AuditTypeFile,
 		subagent.AuditTypeCommand, subagent.AuditTypeEnd,
 	}
-	changes = []subagent.ChangeStatus{
+	levels   = []conform.Level{conform.Must, conform.Should, conform.Manners}
+	verdicts = []conform.Verdict{conform.Pass, conform.Fail, conform.Warn, conform.NotApplicable}
+	changes  = []subagent.ChangeStatus{
 		subagent.ChangeAdded, subagent.ChangeModified, subagent.ChangeDeleted, subagent.ChangeRenamed, subagent.ChangeTypeChanged,
 	}
 	eventTypes = []subagent.EventType{

@@ -6,7 +6,7 @@
 //	if err != nil {
 //		return err // it could not be started at all
 //	}
-//	report.WriteTable(os.Stdout)
+//	fmt.Print(report.Table())
 //
 // # Scenes and rules
 //

@@ -14,8 +14,11 @@ import (
 
 // Command says which program is the agent, in the words of client.Command.
 type Command struct {
-	Path    string
-	Args    []string
+	Path string
+	Args []string
+	// Dir is the directory that the process is started in; empty: a scratch directory. Its
+	// sessions are in scratch directories whatever this is.
+	Dir     string
 	Env     []string        // KEY=VALUE entries that reach it whatever they are
 	Inherit envscrub.Policy // what else of this process's environment does
 }
@@ -58,6 +61,12 @@ const (
 	maxWait     = 24 * time.Hour
 	maxParallel = 16
 )
+
+// Validate returns an error that says what is wrong with o.
+func (o *Options) Validate() error {
+	_, err := o.complete()
+	return err
+}
 
 // complete returns o with what it does not say, or what is wrong with it.
 func (o *Options) complete() (*Options, error) {

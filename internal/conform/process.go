@@ -2,6 +2,7 @@ package conform
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"io"
 	"strings"
@@ -33,7 +34,7 @@ type question struct {
 // start starts the agent. Not ok: the scene is over.
 func (a *actor) start() (ok bool) {
 	spec := a.cmd.spec
-	spec.Dir = a.dir
+	spec.Dir = cmp.Or(spec.Dir, a.dir)
 	spec.RunID = rand.Text()
 	stderr := &lineWriter{line: func(s string, whole int) {
 		a.record(transcript.Entry{From: transcript.FromStderr, Text: s, Bytes: cutBytes(s, whole)})
@@ -127,18 +128,22 @@ func (a *actor) answerAll(p *process) {
 			if how == nil {
 				how = methodNotFound
 			}
-			r := how(q.m.Params)
-			if r.silent {
-				continue
-			}
-			answer := map[string]any{"jsonrpc": "2.0", "id": q.m.ID, "result": r.result}
-			if r.err != nil {
-				delete(answer, "result")
-				answer["error"] = r.err
-			}
-			a.write("", frame(answer))
+			a.respond(q.m, how(q.m.Params))
 		}
 	}
+}
+
+// respond writes the answer to a request of the agent.
+func (a *actor) respond(m message, r reply) {
+	if r.silent {
+		return
+	}
+	answer := map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": r.result}
+	if r.err != nil {
+		delete(answer, "result")
+		answer["error"] = r.err
+	}
+	a.write("", frame(answer))
 }
 
 // closeStdin ends the agent's stdin.
@@ -227,7 +232,11 @@ func (a *actor) end() {
 	if p == nil {
 		return
 	}
-	report := p.Shutdown(proc.Graces{EOF: a.opts.ExitTimeout / 4, Term: a.opts.ExitTimeout / 4, Kill: 5 * time.Second})
+	graces := proc.Graces{EOF: a.opts.ExitTimeout / 4, Term: a.opts.ExitTimeout / 4, Kill: 5 * time.Second}
+	if a.ctx.Err() != nil {
+		graces = proc.Graces{Kill: graces.Kill}
+	}
+	report := p.Shutdown(graces)
 	p.Stdout().Close()
 	<-p.done
 	p.stderr.Close()

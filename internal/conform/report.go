@@ -2,6 +2,7 @@ package conform
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -76,17 +77,23 @@ type SceneReport struct {
 	Stopped string `json:"stopped"`
 }
 
-// Worst is the level of the worst rule that was broken; ok is false where none was.
-func (r *Report) Worst() (worst Level, ok bool) {
-	for _, level := range []Level{Must, Should, Manners} {
-		for _, f := range r.Findings {
-			if f.Rule.Level == level && (f.Verdict == Fail || f.Verdict == Warn) {
-				return level, true
-			}
-		}
-	}
-	return "", false
+// Failed reports whether a rule of the level failOn, or of a more binding one, was broken.
+// With [Never] it never is.
+func (r *Report) Failed(failOn Level) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.failed(failOn) })
 }
+
+func (f Finding) broken() bool { return f.Verdict == Fail || f.Verdict == Warn }
+
+func (f Finding) failed(failOn Level) bool {
+	return f.broken() && slices.Index(levels, f.Rule.Level) <= slices.Index(levels, failOn)
+}
+
+// Never, in place of a level, is broken by nothing.
+const Never Level = "never"
+
+// levels are all levels, the most binding first.
+var levels = []Level{Must, Should, Manners}
 
 // learn takes from a recording who the agent is, if that is not known yet.
 func (r *Report) learn(rec *recording) {

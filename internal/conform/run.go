@@ -75,6 +75,11 @@ func (t *trial) check() error {
 	if t.cmd.Path == "" {
 		return errors.New("there is no command")
 	}
+	if t.cmd.Dir != "" {
+		if _, err := proc.CheckDir(t.cmd.Dir); err != nil {
+			return err
+		}
+	}
 	_, err := proc.LookPath(t.cmd.Path, t.environ)
 	return err
 }
@@ -137,7 +142,7 @@ func (t *trial) play(s scene) *recording {
 		ctx: t.ctx, opts: t.opts, dir: filepath.Join(t.scratch, s.name, "work"),
 		changed: make(chan struct{}), answers: map[string]answerer{}, r: recording{scene: s.name},
 		cmd: launch{
-			spec:   proc.Spec{Path: t.cmd.Path, Args: t.cmd.Args, Env: t.environ, Filter: t.redactor.Writer},
+			spec:   proc.Spec{Path: t.cmd.Path, Args: t.cmd.Args, Dir: t.cmd.Dir, Env: t.environ, Filter: t.redactor.Writer},
 			redact: t.redactor.Bytes,
 		},
 	}

@@ -18,9 +18,10 @@ import (
 // may be called from any goroutine. Whoever started it closes it.
 type Agent struct {
 	launch
-	conn *Conn
-	proc *proc.Process
-	info Info
+	conn     *Conn
+	proc     *proc.Process
+	recorder *recorder // nil without Options.Transcript
+	info     Info
 
 	mu        sync.Mutex // guards what is below it
 	sessions  map[acp.SessionId]*Session

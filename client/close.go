@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/errand-acp/errand/client/transcript"
 	"github.com/errand-acp/errand/internal/proc"
 )
 
@@ -39,6 +40,7 @@ func (a *Agent) Close() *Report {
 // Close, and waits for it. It returns what Close does.
 func (a *Agent) Kill() *Report {
 	a.closing.Store(true)
+	a.recorder.release()
 	report := a.proc.Kill(a.opts.Graces.Kill)
 	a.closeTerminals()
 	a.closeOnce.Do(func() { a.finish(report, RungExit) })
@@ -56,6 +58,7 @@ func (a *Agent) finish(report proc.Report, before Rung) {
 		stopKill()
 	}
 	a.conn.wire.Unbind()
+	a.recorder.release()
 	<-a.conn.Done()
 	a.conn.mu.Lock()
 	a.conn.settleRest()
@@ -68,6 +71,7 @@ func (a *Agent) finish(report proc.Report, before Rung) {
 	report.Leftover = append(report.Leftover, a.leftover...)
 	a.mu.Unlock()
 	a.report = newReport(report, before)
+	a.recorder.end(transcript.End{Code: a.report.Exit.Code, Signal: a.report.Exit.Signal, Rung: string(a.report.Exit.Rung)})
 	a.log("agent ended", slog.Int("pid", a.PID()), slog.String("exit", a.report.Exit.String()), slog.String("rung", string(a.report.Exit.Rung)))
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/errand-acp/errand/client/transcript"
 	"github.com/errand-acp/errand/permission"
 )
 
@@ -86,6 +87,14 @@ type Options struct {
 	Stderr io.Writer
 	// StderrTail is how much of the end of stderr is kept, in bytes; 0 means 64 KiB.
 	StderrTail int
+
+	// Transcript, if set, gets the conversation as it happens: every frame in both
+	// directions, stderr and noise line by line, and the end, with secrets replaced. It is
+	// written to beside the conversation, which it holds back for five seconds in all at most
+	// where it is slow, and Close or Kill for three more; then nothing more is recorded. It
+	// fails for nobody else: its Err says what is missing. Two agents must not have it at
+	// the same time.
+	Transcript *transcript.Writer
 
 	// MaxMessageBytes and MaxQueueBytes are those of ConnOptions.
 	MaxMessageBytes int

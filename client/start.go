@@ -14,6 +14,7 @@ import (
 
 	"github.com/coder/acp-go-sdk"
 
+	"github.com/errand-acp/errand/client/transcript"
 	"github.com/errand-acp/errand/envscrub"
 	"github.com/errand-acp/errand/internal/proc"
 	"github.com/errand-acp/errand/internal/redact"
@@ -122,7 +123,7 @@ func prepare(c Command, o *Options) (*launch, error) {
 	}
 	l.spec = proc.Spec{
 		Path: c.Path, Args: args, Dir: dir, Env: environ, RunID: cmp.Or(o.RunID, rand.Text()),
-		Stderr: o.Stderr, StderrTail: o.StderrTail, Filter: l.redact.Writer, Sweep: proc.Sweep(o.Sweep),
+		Stderr: o.Stderr, StderrTail: o.StderrTail, Sweep: proc.Sweep(o.Sweep),
 	}
 	return l, nil
 }
@@ -136,15 +137,18 @@ func (l *launch) spawn(ctx context.Context) (*Agent, error) {
 	if kill := l.opts.Kill; kill != nil && kill.Err() != nil {
 		return nil, l.notSpawned(kill, kill.Err())
 	}
+	rec := l.record()
+	l.spec.Filter = rec.filter(l.redact.Writer)
 	p, err := proc.Start(ctx, l.spec)
 	if err != nil {
+		rec.end(transcript.End{})
 		return nil, l.notSpawned(ctx, err)
 	}
 	a := &Agent{
-		launch: *l, proc: p,
+		launch: *l, proc: p, recorder: rec,
 		sessions: make(map[acp.SessionId]*Session), startLeft: l.opts.StartTimeout,
 	}
-	a.conn = NewConn(a.handlers(), p.Stdin(), p.Stdout(), &ConnOptions{
+	a.conn = NewConn(a.handlers(), rec.input(p.Stdin()), rec.output(p.Stdout(), l.opts.MaxMessageBytes), &ConnOptions{
 		Logger: l.opts.Logger, MaxMessageBytes: l.opts.MaxMessageBytes, MaxQueueBytes: l.opts.MaxQueueBytes,
 		CancelGrace: l.opts.Graces.Cancel, Observe: l.opts.Observe, Redact: l.redact.Cut,
 		desk: (*desk)(a),

@@ -48,6 +48,8 @@ func (t *Transcript) String() string {
 func (e *End) String() string {
 	how := "it is not known how"
 	switch {
+	case *e == (End{}):
+		return "it was not started"
 	case e.Signal != nil:
 		how = "signal " + *e.Signal
 	case e.Code != nil:

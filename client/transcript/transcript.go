@@ -62,7 +62,8 @@ type Entry struct {
 	End *End
 }
 
-// End is how a recorded agent ended, as in the exit of a result.
+// End is how a recorded agent ended, as in the exit of a result. The zero End is that of
+// one that could not be started.
 type End struct {
 	// Code is the exit status, nil for a signal and where it is not known.
 	Code *int `json:"code"`

@@ -1,7 +1,7 @@
 package transcript
 
 import (
-	"fmt"
+	"errors"
 	"io"
 	"sync"
 )
@@ -10,18 +10,19 @@ import (
 // called from any goroutine, but what several conversations add at the same time is
 // mixed up: each has a Writer of its own, or its turn.
 //
-// A Writer waits for its io.Writer. A client.Agent does not wait for it: it adds from a
-// goroutine of its own and leaves out, with an error that it tells, what the Writer does
-// not take in time.
+// Begin and Add wait for the io.Writer. A client.Agent does not: it adds from a goroutine
+// of its own.
 type Writer struct {
-	mu   sync.Mutex // guards what is below it, and is held while w is written to
+	mu   sync.Mutex // held while w is written to; guards line
 	w    io.Writer
 	line []byte // the last line's memory
-	err  error
+
+	errMu sync.Mutex // guards err
+	err   error
 }
 
 // NewWriter returns a Writer to w, which is not closed by it. An *os.File takes every line
-// as it comes; w should not be buffered, or a crash loses the end of the conversation.
+// as it comes; a w that is buffered loses the end of the conversation in a crash.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
 // Begin begins a conversation. There can be several in one transcript, one after the
@@ -36,27 +37,35 @@ func (w *Writer) Add(e Entry) {
 	w.write(func(line []byte) []byte { return appendEntry(line, e) })
 }
 
-// Err returns the first error of the io.Writer. Nothing is written after one: a line that
-// is missing in the middle would not be noticed.
+// Err returns why the transcript is not complete: the first error of the io.Writer, or
+// what Fail was given; nil if it is. Nothing is written after an error, so that what there
+// is has no gap but its end.
 func (w *Writer) Err() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.errMu.Lock()
+	defer w.errMu.Unlock()
 	return w.err
+}
+
+// Fail makes err the error of the Writer if it has none yet, and so its end. It does not
+// wait, and is for who cannot wait for Begin or Add any longer.
+func (w *Writer) Fail(err error) {
+	w.errMu.Lock()
+	defer w.errMu.Unlock()
+	if w.err == nil {
+		w.err = err
+	}
 }
 
 // write writes the line that encode appends to what it is given.
 func (w *Writer) write(encode func([]byte) []byte) {
+	if w.Err() != nil {
+		return // also where a Write blocks for ever
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.err != nil {
+	if w.Err() != nil {
 		return
 	}
-	// What the io.Writer does not survive, the program does.
-	defer func() {
-		if p := recover(); p != nil {
-			w.err = fmt.Errorf("the writer of the transcript panicked: %v", p)
-		}
-	}()
 	line := append(encode(w.line[:0]), '\n')
 	// One long frame must not hold its memory for the rest of the conversation.
 	const kept = 64 << 10
@@ -64,9 +73,16 @@ func (w *Writer) write(encode func([]byte) []byte) {
 	if cap(line) <= kept {
 		w.line = line
 	}
-	n, err := w.w.Write(line)
-	if err == nil && n < len(line) {
+	// What it panics with may hold a secret.
+	err := errors.New("its writer panicked or ended the goroutine")
+	defer func() {
+		recover()
+		if err != nil {
+			w.Fail(err)
+		}
+	}()
+	n, writeErr := w.w.Write(line)
+	if err = writeErr; err == nil && n < len(line) {
 		err = io.ErrShortWrite
 	}
-	w.err = err
 }

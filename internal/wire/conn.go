@@ -31,6 +31,9 @@ type Options struct {
 	Redact func(string) string
 }
 
+// DefaultMaxMessageBytes is Options.MaxMessageBytes where it is 0.
+const DefaultMaxMessageBytes = 64 << 20
+
 // DefaultMaxRequests is Options.MaxRequests where it is 0.
 const DefaultMaxRequests = 64
 
@@ -171,7 +174,7 @@ func New(r io.Reader, w io.Writer, h Handler, o *Options) *Conn {
 	if o != nil {
 		c.opts = *o
 	}
-	setDefault(&c.opts.MaxMessageBytes, 64<<20)
+	setDefault(&c.opts.MaxMessageBytes, DefaultMaxMessageBytes)
 	setDefault(&c.opts.MaxQueueBytes, 8<<20)
 	setDefault(&c.opts.MaxRequests, DefaultMaxRequests)
 	c.room.L = &c.mu

@@ -1,0 +1,90 @@
+package acptest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/errand-acp/errand/client"
+)
+
+// Exit is how an agent ended. Its methods return it, so that they can follow each other.
+type Exit struct {
+	// Report has all that is known of it.
+	*client.Report
+	a *Agent
+}
+
+// Close ends the agent now, and not with the test, and says how that went: it cancels turns
+// that are open, closes sessions where the agent has that, closes its stdin, and sends
+// signals where it does not go. See [client.Agent.Close].
+func (a *Agent) Close() *Exit {
+	a.t.Helper()
+	return &Exit{a.shut(), a}
+}
+
+// Wait waits until the agent has ended by itself, in a turn or after one, and cleans up
+// behind it.
+func (a *Agent) Wait() *Exit {
+	a.t.Helper()
+	done := make(chan struct{})
+	var gone bool
+	a.running.Go(func() { // ends with the process, or with the wait
+		select {
+		case <-a.agent.Exited():
+			a.change(func() { gone = true })
+		case <-done:
+		}
+	})
+	defer close(done)
+	a.wait("Wait", func() (bool, string) { return gone, "" }, nil)
+	return a.Close()
+}
+
+// Code fails the test unless the agent ended with this exit status, by itself or asked to.
+func (e *Exit) Code(code int) *Exit {
+	e.a.t.Helper()
+	if e.Exit.Code == nil || *e.Exit.Code != code {
+		e.a.fatal(fmt.Sprintf("Code(%d)", code), "the agent ended with "+e.Exit.String())
+	}
+	return e
+}
+
+// Signal fails the test unless the agent was ended by this signal, such as "SIGKILL".
+func (e *Exit) Signal(name string) *Exit {
+	e.a.t.Helper()
+	if e.Exit.Signal == nil || *e.Exit.Signal != name {
+		e.a.fatal(fmt.Sprintf("Signal(%q)", name), "the agent ended with "+e.Exit.String())
+	}
+	return e
+}
+
+var rungs = []client.Rung{
+	client.RungExit, client.RungCancel, client.RungClose, client.RungEOF, client.RungTerm, client.RungKill, client.RungNone,
+}
+
+// Rung fails the test if it took more than this to end the agent: client.RungEOF means
+// that it went when its stdin was closed, or before.
+func (e *Exit) Rung(most client.Rung) *Exit {
+	e.a.t.Helper()
+	if slices.Index(rungs, e.Exit.Rung) > slices.Index(rungs, most) {
+		e.a.fatal(fmt.Sprintf("Rung(%q)", string(most)), fmt.Sprintf("it took %q to end the agent", string(e.Exit.Rung)))
+	}
+	return e
+}
+
+// Clean fails the test unless the agent ended as a good one does: by itself once its stdin
+// was closed, with status 0, having written nothing to stdout but frames, and with no
+// process left behind.
+//
+// See https://agentclientprotocol.com/protocol/transports#stdio.
+func (e *Exit) Clean() *Exit {
+	e.a.t.Helper()
+	e.Rung(client.RungEOF).Code(0)
+	if noise := e.a.agent.Noise(); noise.Lines > 0 {
+		e.a.fatal("Clean", fmt.Sprintf("the agent wrote %d lines to stdout that are no frames: %s", noise.Lines, list(noise.First)))
+	}
+	if left := slices.Concat(e.Leftover, e.Unsure); len(left) > 0 {
+		e.a.fatal("Clean", "the agent left behind: "+list(left))
+	}
+	return e
+}

@@ -1,0 +1,13 @@
+package acptest_test
+
+import (
+	"testing"
+
+	"github.com/errand-acp/errand/client/acptest"
+	"github.com/errand-acp/errand/internal/leak"
+)
+
+func TestMain(m *testing.M) {
+	acptest.Hook() // re-executed as an agent, this does not return
+	leak.Main(m)
+}

@@ -1,0 +1,121 @@
+package acptest
+
+import (
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/script"
+)
+
+// hooked is set once this program has called Hook.
+var hooked atomic.Bool
+
+// Hook makes a test binary able to be an agent: started by what [Script] returns, it is
+// the scripted agent and exits; otherwise it does nothing. Call it first in TestMain:
+//
+//	func TestMain(m *testing.M) {
+//		acptest.Hook()
+//		os.Exit(m.Run())
+//	}
+func Hook() {
+	script.Hook()
+	hooked.Store(true)
+}
+
+func checkHook(t testing.TB, what string) {
+	t.Helper()
+	if !hooked.Load() {
+		t.Fatalf("acptest: %s: this test binary is the agent, and needs a TestMain that begins with acptest.Hook()", what)
+	}
+}
+
+// Script returns the command of an agent that follows a script, honest or hostile:
+//
+//	on session/prompt
+//	  text "Hello, $prompt"
+//
+// It needs no build step and no network: the agent is this test binary, which calls [Hook].
+// docs/scripted-agent.md describes the language. A script that cannot be parsed fails the
+// test.
+func Script(t testing.TB, src string) client.Command {
+	t.Helper()
+	checkHook(t, "Script")
+	path, args := script.Command(t, src)
+	return client.Command{Path: path, Args: args}
+}
+
+// ScriptPipe is the agent of [Script] inside this process: for a parent under test that
+// takes pipes, such as client.NewConn, or acp.NewClientSideConnection. It reads what is
+// written to in, and writes to out; its stderr is logged. It ends when in is closed, and with
+// the test. Statements of the script that act on its process act on the test's; spawn needs
+// [Hook].
+func ScriptPipe(t testing.TB, src string) (in io.WriteCloser, out io.ReadCloser) {
+	t.Helper()
+	s, err := script.Parse("script", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return servePipe(t, func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) {
+		s.Run(ctx, stdin, stdout, stderr)
+	})
+}
+
+// servePipe runs an agent on a pair of pipes until it ends, or the test does.
+func servePipe(t testing.TB, serve func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer)) (io.WriteCloser, io.ReadCloser) {
+	t.Helper()
+	stdin, in := io.Pipe()
+	out, stdout := io.Pipe()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { // ends with the agent, at the latest with the test
+		stderr := &logged{t: t}
+		defer stderr.end()
+		defer stdin.Close()
+		defer stdout.Close()
+		serve(ctx, stdin, stdout, stderr)
+	})
+	t.Cleanup(func() {
+		cancel()
+		in.Close()
+		out.Close()
+		running.Wait()
+	})
+	return in, out
+}
+
+// logged logs lines.
+type logged struct {
+	t testing.TB
+
+	mu   sync.Mutex // guards rest
+	rest string     // the beginning of a line
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rest += string(p)
+	for {
+		line, rest, ok := strings.Cut(l.rest, "\n")
+		if !ok {
+			return len(p), nil
+		}
+		l.t.Log("agent: " + line)
+		l.rest = rest
+	}
+}
+
+// end logs a last line without its end.
+func (l *logged) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.rest != "" {
+		l.t.Log("agent: " + l.rest)
+		l.rest = ""
+	}
+}

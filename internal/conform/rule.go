@@ -50,6 +50,12 @@ func Rules() []Rule {
 		sessionRules,
 		wireRules,
 		processRules,
+		promptRules,
+		updateRules,
+		toolCallRules,
+		permissionRules,
+		cancelRules,
+		clientRules,
 	)
 }
 

@@ -12,4 +12,10 @@ type scene struct {
 var scenes = []scene{
 	sceneHandshake,
 	sceneVersions,
+	sceneContent,
+	scenePermission,
+	sceneCancel,
+	sceneCancelPermission,
+	sceneBusy,
+	sceneClient,
 }

@@ -5,12 +5,12 @@ package conform
 // there, usage_update, as the page "Prompt Turn" has it).
 
 var (
-	anything = &shape{is: kindAny}
-	text     = &shape{is: kindString}
-	truth    = &shape{is: kindBool}
-	number   = &shape{is: kindNumber}
-	integer  = &shape{is: kindInteger}
-	count    = &shape{is: kindCount}
+	anyValue = &shape{is: kindAny}
+	str      = &shape{is: kindString}
+
+	num     = &shape{is: kindNumber}
+	integer = &shape{is: kindInteger}
+	count   = &shape{is: kindCount}
 )
 
 func object(needs, may fields) *shape      { return &shape{is: kindObject, needs: needs, may: may} }
@@ -33,16 +33,16 @@ var (
 
 // https://agentclientprotocol.com/protocol/content
 var (
-	annotations = object(nil, fields{"audience": list(roles), "lastModified": text, "priority": number})
+	annotations = object(nil, fields{"audience": list(roles), "lastModified": str, "priority": num})
 
 	contentBlock = union("type", fields{
-		"text":          object(fields{"text": text}, fields{"annotations": annotations}),
-		"image":         object(fields{"data": text, "mimeType": text}, fields{"uri": text, "annotations": annotations}),
-		"audio":         object(fields{"data": text, "mimeType": text}, fields{"annotations": annotations}),
-		"resource_link": object(fields{"name": text, "uri": text}, fields{"title": text, "description": text, "mimeType": text, "size": integer, "annotations": annotations}),
+		"text":          object(fields{"text": str}, fields{"annotations": annotations}),
+		"image":         object(fields{"data": str, "mimeType": str}, fields{"uri": str, "annotations": annotations}),
+		"audio":         object(fields{"data": str, "mimeType": str}, fields{"annotations": annotations}),
+		"resource_link": object(fields{"name": str, "uri": str}, fields{"title": str, "description": str, "mimeType": str, "size": integer, "annotations": annotations}),
 		"resource": object(fields{"resource": either(
-			object(fields{"uri": text, "text": text}, fields{"mimeType": text}),
-			object(fields{"uri": text, "blob": text}, fields{"mimeType": text}),
+			object(fields{"uri": str, "text": str}, fields{"mimeType": str}),
+			object(fields{"uri": str, "blob": str}, fields{"mimeType": str}),
 		)}, fields{"annotations": annotations}),
 	})
 )
@@ -51,40 +51,40 @@ var (
 var (
 	toolContent = union("type", fields{
 		"content":  object(fields{"content": contentBlock}, nil),
-		"diff":     object(fields{"path": text, "newText": text}, fields{"oldText": text}),
-		"terminal": object(fields{"terminalId": text}, nil),
+		"diff":     object(fields{"path": str, "newText": str}, fields{"oldText": str}),
+		"terminal": object(fields{"terminalId": str}, nil),
 	})
-	location = object(fields{"path": text}, fields{"line": count})
+	location = object(fields{"path": str}, fields{"line": count})
 
 	toolFields = fields{
-		"kind": toolKinds, "status": toolStatuses, "title": text, "content": list(toolContent), "locations": list(location),
-		"rawInput": anything, "rawOutput": anything,
+		"kind": toolKinds, "status": toolStatuses, "title": str, "content": list(toolContent), "locations": list(location),
+		"rawInput": anyValue, "rawOutput": anyValue,
 	}
-	toolCall       = object(fields{"toolCallId": text, "title": text}, toolFields)
-	toolCallUpdate = object(fields{"toolCallId": text}, toolFields)
+	toolCall       = object(fields{"toolCallId": str, "title": str}, toolFields)
+	toolCallUpdate = object(fields{"toolCallId": str}, toolFields)
 )
 
 // What may come as params.update.
 var (
-	messageChunk = object(fields{"content": contentBlock}, fields{"messageId": text})
-	planUpdate   = object(fields{"entries": list(object(fields{"content": text, "priority": planPriorities, "status": planStatuses}, nil))}, nil)
+	messageChunk = object(fields{"content": contentBlock}, fields{"messageId": str})
+	planUpdate   = object(fields{"entries": list(object(fields{"content": str, "priority": planPriorities, "status": planStatuses}, nil))}, nil)
 	commands     = object(fields{"availableCommands": list(object(
-		fields{"name": text, "description": text},
-		fields{"input": object(fields{"hint": text}, nil)},
+		fields{"name": str, "description": str},
+		fields{"input": object(fields{"hint": str}, nil)},
 	))}, nil)
-	currentMode = object(fields{"currentModeId": text}, nil)
+	currentMode = object(fields{"currentModeId": str}, nil)
 
-	selectValue  = object(fields{"value": text, "name": text}, fields{"description": text})
+	selectValue  = object(fields{"value": str, "name": str}, fields{"description": str})
 	configOption = union("type", fields{configOptionType: object(
-		fields{"id": text, "name": text, "currentValue": text, "options": either(
+		fields{"id": str, "name": str, "currentValue": str, "options": either(
 			list(selectValue),
-			list(object(fields{"group": text, "name": text, "options": list(selectValue)}, nil)),
+			list(object(fields{"group": str, "name": str, "options": list(selectValue)}, nil)),
 		)},
-		fields{"category": text, "description": text},
+		fields{"category": str, "description": str},
 	)})
 	configOptions = object(fields{"configOptions": list(configOption)}, nil)
-	sessionInfo   = object(nil, fields{"title": text, "updatedAt": text})
-	usageUpdate   = object(fields{"used": count, "size": count}, fields{"cost": object(fields{"amount": number, "currency": text}, nil)})
+	sessionInfo   = object(nil, fields{"title": str, "updatedAt": str})
+	usageUpdate   = object(fields{"used": count, "size": count}, fields{"cost": object(fields{"amount": num, "currency": str}, nil)})
 )
 
 // updateShapes has the kinds of updates, by params.update.sessionUpdate.
@@ -104,28 +104,28 @@ var updateShapes = fields{
 
 // updateEnvelope is the params of session/update: what every kind of update has.
 var updateEnvelope = object(fields{
-	"sessionId": text,
-	"update":    object(fields{"sessionUpdate": text}, nil),
+	"sessionId": str,
+	"update":    object(fields{"sessionUpdate": str}, nil),
 }, nil)
 
 // clientMethods has the params of the requests that an agent may make, and
 // promptResponse the result of the one that it answers here.
 var (
 	permissionRequest = object(fields{
-		"sessionId": text,
+		"sessionId": str,
 		"toolCall":  toolCallUpdate,
-		"options":   list(object(fields{"optionId": text, "name": text, "kind": optionKinds}, nil)),
+		"options":   list(object(fields{"optionId": str, "name": str, "kind": optionKinds}, nil)),
 	}, nil)
 
-	onTerminal = object(fields{"sessionId": text, "terminalId": text}, nil)
+	onTerminal = object(fields{"sessionId": str, "terminalId": str}, nil)
 
 	clientMethods = fields{
 		"session/request_permission": permissionRequest,
-		"fs/read_text_file":          object(fields{"sessionId": text, "path": text}, fields{"line": count, "limit": count}),
-		"fs/write_text_file":         object(fields{"sessionId": text, "path": text, "content": text}, nil),
-		"terminal/create": object(fields{"sessionId": text, "command": text}, fields{
-			"args": list(text), "cwd": text, "outputByteLimit": count,
-			"env": list(object(fields{"name": text, "value": text}, nil)),
+		"fs/read_text_file":          object(fields{"sessionId": str, "path": str}, fields{"line": count, "limit": count}),
+		"fs/write_text_file":         object(fields{"sessionId": str, "path": str, "content": str}, nil),
+		"terminal/create": object(fields{"sessionId": str, "command": str}, fields{
+			"args": list(str), "cwd": str, "outputByteLimit": count,
+			"env": list(object(fields{"name": str, "value": str}, nil)),
 		}),
 		"terminal/output":        onTerminal,
 		"terminal/wait_for_exit": onTerminal,

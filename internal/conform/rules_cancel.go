@@ -1,0 +1,264 @@
+package conform
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/errand-acp/errand/client/transcript"
+)
+
+const (
+	cancellation = promptTurnPage + "#cancellation"
+	mustCancel   = "After all ongoing operations have been successfully aborted and pending updates have been sent, the Agent MUST respond to the original session/prompt request with the cancelled stop reason."
+)
+
+var cancelRules = []Rule{
+	{
+		ID: "cancel-early", Title: "a turn cancelled before it said anything ends cancelled", Level: Must,
+		Quote: mustCancel, Source: cancellation, scenes: []string{"cancel"}, judge: judgeCancelEarly,
+	},
+	{
+		ID: "cancel-mid-turn", Title: "a turn cancelled while it is at work ends cancelled", Level: Must,
+		Quote: mustCancel, Source: cancellation, scenes: []string{"cancel"}, judge: judgeCancelMid,
+	},
+	{
+		ID: "cancel-soon", Title: "a cancelled turn ends soon", Level: Should,
+		Quote:  "When the Agent receives this notification, it SHOULD stop all language model requests and all tool call invocations as soon as possible.",
+		Source: cancellation, scenes: []string{"cancel", "cancel-permission"}, judge: judgeCancelSoon,
+	},
+	{
+		ID: "cancel-no-late-updates", Title: "after the answer to a cancelled prompt nothing of the turn comes", Level: Must,
+		Quote:  "The Agent MAY send session/update notifications with content or tool call updates after receiving the session/cancel notification, but it MUST ensure that it does so before responding to the session/prompt request.",
+		Source: cancellation, scenes: []string{"cancel", "cancel-permission"}, judge: judgeCancelLate,
+	},
+	{
+		ID: "cancel-permission", Title: "a turn cancelled with a permission open ends cancelled once that is answered", Level: Must,
+		Quote: mustCancel, Source: cancellation, scenes: []string{"cancel-permission"}, judge: judgeCancelPermission,
+	},
+	{
+		ID: "cancel-permission-unanswered", Title: "a turn cancelled with a permission open ends, whatever the client does", Level: Should,
+		Quote:  "When the Agent receives this notification, it SHOULD stop all language model requests and all tool call invocations as soon as possible.",
+		Source: cancellation, scenes: []string{"cancel-permission"}, judge: judgeCancelUnanswered,
+	},
+	{
+		ID: "cancel-idle", Title: "a cancel before any prompt has no effect", Level: Manners,
+		Quote:  "A user's cancel and the end of a turn cross on the wire. What is cancelled is \"an ongoing prompt turn\" (prompt-turn#cancellation), not the agent and not the next turn.",
+		scenes: []string{"cancel"}, judge: judgeNoEffect("idle-cancel", "idle-after"),
+	},
+	{
+		ID: "cancel-after-turn", Title: "a cancel after the end of a turn has no effect", Level: Manners,
+		Quote:  "A user's cancel and the end of a turn cross on the wire. What is cancelled is \"an ongoing prompt turn\" (prompt-turn#cancellation), not the agent and not the next turn.",
+		scenes: []string{"cancel"}, judge: judgeNoEffect("late-cancel", "late-after"),
+	},
+	{
+		ID: "cancel-then-prompt", Title: "after a cancelled turn the next one works", Level: Manners,
+		Quote:  "\"Once a prompt turn completes, the Client may send another session/prompt to continue the conversation\" (prompt-turn): users cancel in order to say something else.",
+		scenes: []string{"cancel"}, judge: judgeCancelThenPrompt,
+	},
+}
+
+// stopOf judges how a cancelled turn ended, where there is no doubt that it was cancelled.
+func (r *recording) stopOf(t *turn) outcome {
+	shown := append(r.at(t.sentAt, t.cancelAt), r.at(t.end)...)
+	switch {
+	case !t.answered:
+		return broken("cancelled, and "+t.why, shown...)
+	case t.answer.Error != nil:
+		return broken("it was answered with an error: "+errorText(t.answer.Error)+`; "Agents MUST catch these errors and return the semantically meaningful cancelled stop reason"`, shown...)
+	case t.stop != "cancelled":
+		return broken(fmt.Sprintf("it was cancelled, and its stop reason is %q", short(t.stop, 80)), shown...)
+	}
+	return kept(fmt.Sprintf("it ended cancelled, %v after the cancel", r.sinceCancel(t)), shown...)
+}
+
+// sinceCancel is how long a turn went on after its cancel.
+func (r *recording) sinceCancel(t *turn) time.Duration {
+	return (r.entries[t.end].At - r.entries[t.cancelAt].At).Round(time.Millisecond)
+}
+
+const tooShort = "the turn was over before it was cancelled; --prompt long=… says what takes longer"
+
+// cancelled returns the turn with this label, if it was cancelled before it was over.
+func (r *recording) cancelled(label string) (t *turn, no *outcome) {
+	if t = r.turn(label); t == nil {
+		_, no = r.reply(label)
+		return nil, no
+	}
+	if t.cancelAt < 0 {
+		o := untried(tooShort)
+		return t, &o
+	}
+	return t, nil
+}
+
+func judgeCancelEarly(r *recording) outcome {
+	t, no := r.cancelled("early")
+	if no != nil {
+		return *no
+	}
+	o := r.stopOf(t)
+	// A turn that ended well at once may have ended by itself, unless the same prompt was
+	// seen to take longer.
+	if o.verdict == Fail && t.hasResult && r.sinceCancel(t) < midTurn {
+		if _, no := r.cancelled(midLabel(0)); no != nil {
+			return *no
+		}
+	}
+	return o
+}
+
+func judgeCancelMid(r *recording) outcome {
+	var o outcome
+	for try := range cancelTries {
+		t, no := r.cancelled(midLabel(try))
+		switch {
+		case no != nil && try > 0 && t == nil:
+			return o // there was no other try
+		case no != nil:
+			return *no
+		}
+		// The one that ended well, but not cancelled, may have ended by itself.
+		if o = r.stopOf(t); o.verdict == Pass || !t.hasResult {
+			return o
+		}
+	}
+	return o
+}
+
+// promptly are the turns that were cancelled and had nothing to wait for.
+var promptly = []string{"early", midLabel(0), midLabel(1), "answered"}
+
+func judgeCancelSoon(r *recording) outcome {
+	var shown []transcript.Entry
+	for _, label := range promptly {
+		t, no := r.cancelled(label)
+		if no != nil || !t.answered {
+			continue
+		}
+		entries := r.at(t.sentAt, t.cancelAt, t.end)
+		if slow, ok := r.mark(label + "/slow"); ok && t.end >= slow.index {
+			return broken(fmt.Sprintf("it took %v from the cancel to the answer", r.sinceCancel(t)), entries...)
+		}
+		shown = append(shown, entries...)
+	}
+	if shown == nil {
+		return untried("no prompt that was cancelled was answered")
+	}
+	return kept("they did", shown...)
+}
+
+func judgeCancelLate(r *recording) outcome {
+	var shown []transcript.Entry
+	for _, t := range r.turns() {
+		if t.cancelAt < 0 || t.stop != "cancelled" {
+			continue
+		}
+		for u := range r.updates(t.end+1, r.nextOf(t)) {
+			if u.session == t.session && u.ofTurn() {
+				return broken(u.kind+" came after the answer", r.at(t.cancelAt, t.end, u.at)...)
+			}
+		}
+		shown = append(shown, r.at(t.sentAt, t.cancelAt, t.end)...)
+	}
+	if shown == nil {
+		return untried("no turn ended cancelled")
+	}
+	return kept("nothing came", shown...)
+}
+
+func judgeCancelPermission(r *recording) outcome {
+	var o outcome
+	for _, label := range []string{"answered", "unanswered"} {
+		t, no := r.cancelled(label)
+		if no != nil {
+			if o.verdict == "" {
+				o = *no
+			}
+			break
+		}
+		if asks := r.asksOf(t); len(asks) == 0 || asks[0].answerAt < 0 && !t.answered {
+			break
+		}
+		if o = r.stopOf(t); o.verdict == Fail {
+			break
+		}
+	}
+	if o.verdict == "" {
+		return untried(noPermission)
+	}
+	return o
+}
+
+func judgeCancelUnanswered(r *recording) outcome {
+	t, no := r.cancelled("unanswered")
+	if no != nil {
+		return *no
+	}
+	late, waited := r.mark("unanswered/late")
+	if !waited && t.answered {
+		return kept(fmt.Sprintf("it ended %v after the cancel, without an answer to its request", r.sinceCancel(t)), r.at(t.sentAt, t.cancelAt, t.end)...)
+	}
+	shown := r.at(t.sentAt)
+	for _, q := range r.asksOf(t) {
+		shown = append(shown, r.entries[q.at])
+	}
+	shown = append(shown, r.entries[t.cancelAt])
+	limit := late.waited
+	switch {
+	case !waited:
+		return broken("the prompt was not answered: "+t.why, shown...)
+	case t.answered:
+		return broken(fmt.Sprintf("nothing came in %v; the prompt was answered only when its permission request was", limit), append(shown, r.entries[t.end])...)
+	}
+	return broken(fmt.Sprintf("nothing came in %v, and nothing when the permission request was answered at last", limit), shown...)
+}
+
+// judgeNoEffect judges a cancel that cancels nothing by the turn after it.
+func judgeNoEffect(cancel, after string) func(*recording) outcome {
+	return func(r *recording) outcome {
+		m, ok := r.mark(cancel)
+		t := r.turn(after)
+		if !ok || t == nil {
+			_, no := r.reply(after)
+			return *no
+		}
+		shown := append(r.at(m.index), t.entries()...)
+		switch {
+		case !t.answered:
+			return broken("the next prompt: "+t.why, shown...)
+		case t.answer.Error != nil:
+			// Some agent answers every prompt with an error.
+			if other := r.turn("idle-after"); other == nil || !other.hasResult {
+				return untried("a prompt was answered with an error: " + errorText(t.answer.Error))
+			}
+			return broken("the next prompt was answered with an error: "+errorText(t.answer.Error), shown...)
+		case t.stop == "cancelled":
+			return broken("the next turn was cancelled by it", shown...)
+		}
+		return kept("the next turn ended with "+short(t.stop, 80), shown...)
+	}
+}
+
+func judgeCancelThenPrompt(r *recording) outcome {
+	for try := range cancelTries {
+		before, no := r.cancelled(midLabel(try))
+		if no != nil || before.stop != "cancelled" {
+			continue
+		}
+		t := r.turn(midLabel(try) + "-after")
+		if t == nil {
+			break
+		}
+		shown := append(r.at(before.cancelAt, before.end), t.entries()...)
+		switch {
+		case !t.answered:
+			return broken(t.why, shown...)
+		case t.answer.Error != nil:
+			return broken("it was answered with an error: "+errorText(t.answer.Error), shown...)
+		case t.stop == "cancelled":
+			return broken("the next turn is cancelled as well", shown...)
+		}
+		return kept("it ended with "+short(t.stop, 80), shown...)
+	}
+	return untried("no turn ended cancelled in mid turn")
+}

@@ -138,6 +138,6 @@ its permission requests by a policy, and leaves nothing of it behind.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetErr(con.err)
-	root.AddCommand(newRun(con), newFan(con), newCheck(con), newDemo(con), newAgents(con), newPolicy(con), newSchema(con), newVersion(con))
+	root.AddCommand(newRun(con), newFan(con), newCheck(con), newDemo(con), newReplay(con), newAgents(con), newPolicy(con), newSchema(con), newVersion(con))
 	return root
 }

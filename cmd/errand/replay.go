@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/errand-acp/errand/client/transcript"
+	"github.com/errand-acp/errand/internal/replay"
+)
+
+func newReplay(con *console) *cobra.Command {
+	var lenient bool
+	cmd := &cobra.Command{
+		Use:   "replay [--lenient] FILE",
+		Short: "Be the agent of a recording, on stdin and stdout",
+		Long: `Replay is an ACP agent that says what a recorded one said: the agent of FILE, which
+--transcript has written. It asks no model and waits for no clock, and ends as the
+recorded one did. Of several conversations in FILE it is the first one's agent.
+
+What it is told has to be what was recorded, but for ids, names, directories and _meta;
+the first difference is told on stderr and to who drives it, and the exit status is 1.
+With --lenient it makes the best of what it is told. docs/replay.md says more.`,
+		Example: `  errand run --agent gemini --transcript talk.ndjson "Fix the test"
+  errand run "Fix the test" -- errand replay talk.ndjson`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("name one FILE, the recording")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			recording, err := readRecording(args[0])
+			if err != nil {
+				return err
+			}
+			if con.inTTY {
+				fmt.Fprintln(con.err, "errand replay: an ACP agent; it waits for a client's frames on stdin")
+			}
+			if status := replay.New(recording, replay.Options{Lenient: lenient}).Main(); status != 0 {
+				return exitError(status)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&lenient, "lenient", false, "take what is not as it was recorded")
+	return cmd
+}
+
+// readRecording reads the first conversation of a file.
+func readRecording(name string) (*transcript.Transcript, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	all, err := transcript.Read(f)
+	if bad, ok := errors.AsType[*transcript.Error](err); ok {
+		bad.File = name
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case len(all) == 0:
+		return nil, fmt.Errorf("%s: no conversation in it", name)
+	}
+	return all[0], nil
+}

@@ -1,0 +1,233 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/errand-acp/errand/internal/redact"
+	"github.com/errand-acp/errand/internal/visible"
+)
+
+// different lists what may differ from the recording, by method: who the parent is, where
+// it works, and ids.
+var different = map[string][]string{
+	"initialize":       {"params.clientInfo"},
+	"session/new":      {"params.cwd"},
+	"session/load":     {"params.cwd"},
+	"session/resume":   {"params.cwd"},
+	"session/fork":     {"params.cwd"},
+	"session/list":     {"params.cwd"},
+	"$/cancel_request": {"params.requestId"},
+	"terminal/create":  {"result.terminalId"},
+}
+
+// comparison compares a message of the parent with the recorded one.
+type comparison struct {
+	ignored []string
+	dirs    dirs
+	theirs  map[string]bool
+	// bound are the texts that the parent chose, by those that were recorded in their
+	// place.
+	bound map[string]string
+}
+
+// mismatch is where two messages differ, and how.
+type mismatch struct {
+	path           string
+	recorded, live any // absent{} for what is not there
+}
+
+type absent struct{}
+
+func (m *mismatch) String() string {
+	recorded, live := show(m.recorded), show(m.live)
+	recorded, live = excerpts(recorded, live)
+	return fmt.Sprintf("%s: recorded %s, got %s", m.path, recorded, live)
+}
+
+// compare returns the first difference between two raw values, nil if there is none.
+func (c *comparison) compare(path string, recorded, live []byte) *mismatch {
+	return c.values(path, decode(recorded), decode(live))
+}
+
+func decode(raw []byte) any {
+	if len(raw) == 0 {
+		return absent{}
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return string(raw)
+	}
+	if v == nil {
+		return absent{} // what is null may as well not be there
+	}
+	return v
+}
+
+func (c *comparison) values(path string, recorded, live any) *mismatch {
+	if slices.Contains(c.ignored, path) {
+		return nil
+	}
+	if text, ok := recorded.(string); ok && isPlaceholder(text) && !c.theirs[text] {
+		if chosen, ok := live.(string); ok && c.bound[text] == "" {
+			c.bound[text] = chosen
+		}
+		return nil
+	}
+	differ := &mismatch{path, recorded, live}
+	switch r := recorded.(type) {
+	case map[string]any:
+		l, ok := live.(map[string]any)
+		if !ok {
+			return differ
+		}
+		names := map[string]bool{}
+		for _, object := range []map[string]any{r, l} {
+			for name := range object {
+				names[name] = name != "_meta"
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			if !names[name] {
+				continue
+			}
+			if m := c.values(path+"."+name, at(r, name), at(l, name)); m != nil {
+				return m
+			}
+		}
+		return nil
+	case []any:
+		l, ok := live.([]any)
+		if !ok {
+			return differ
+		}
+		for i := range max(len(r), len(l)) {
+			a, b := any(absent{}), any(absent{})
+			if i < len(r) {
+				a = r[i]
+			}
+			if i < len(l) {
+				b = l[i]
+			}
+			if m := c.values(path+"["+strconv.Itoa(i)+"]", a, b); m != nil {
+				return m
+			}
+		}
+		return nil
+	case string:
+		if l, ok := live.(string); ok && (r == l || matches(r, c.dirs.toRecorded(l))) {
+			return nil
+		}
+	case json.Number:
+		if l, ok := live.(json.Number); ok && idKey([]byte(r)) == idKey([]byte(l)) {
+			return nil
+		}
+	default:
+		if recorded == live {
+			return nil
+		}
+	}
+	return differ
+}
+
+// at returns a member; what is null may as well not be there.
+func at(object map[string]any, name string) any {
+	if v := object[name]; v != nil {
+		return v
+	}
+	return absent{}
+}
+
+// matches reports whether text is what was recorded, where a secret that was taken out may
+// have been anything.
+func matches(recorded, text string) bool {
+	parts := strings.Split(recorded, redact.Mark)
+	if len(parts) == 1 {
+		return recorded == text
+	}
+	text, ok := strings.CutPrefix(text, parts[0])
+	if !ok {
+		return false
+	}
+	for _, part := range parts[1 : len(parts)-1] {
+		if _, text, ok = strings.Cut(text, part); !ok {
+			return false
+		}
+	}
+	return strings.HasSuffix(text, parts[len(parts)-1])
+}
+
+// placeholder is what a rule of transcript.Normalize puts in the place of what differs
+// from run to run.
+var (
+	placeholder = regexp.MustCompile(`"(\$[A-Za-z][A-Za-z0-9_-]*)"`)
+	wholeText   = regexp.MustCompile(`^\$[A-Za-z][A-Za-z0-9_-]*$`)
+)
+
+func isPlaceholder(text string) bool {
+	return strings.HasPrefix(text, "$") && wholeText.MatchString(text)
+}
+
+// placeholders returns those that stand in a frame.
+func placeholders(frame []byte) map[string]bool {
+	if !bytes.Contains(frame, []byte(`"$`)) {
+		return nil
+	}
+	names := map[string]bool{}
+	for _, m := range placeholder.FindAllSubmatch(frame, -1) {
+		names[string(m[1])] = true
+	}
+	return names
+}
+
+// show returns a value as JSON that a terminal can be shown.
+func show(v any) string {
+	if v == (any)(absent{}) {
+		return "nothing"
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v) // it was decoded from JSON
+	return string(visible.JSON(bytes.TrimSpace(b.Bytes())))
+}
+
+// excerpts cuts two texts to where they differ.
+func excerpts(a, b string) (string, string) {
+	const before, room = 30, 160
+	same := 0
+	for same < len(a) && same < len(b) && a[same] == b[same] {
+		same++
+	}
+	start := 0
+	if same > before+10 {
+		start = same - before
+	}
+	cut := func(s string) string {
+		head, from := "", start
+		for from > 0 && from < len(s) && !utf8.RuneStart(s[from]) {
+			from--
+		}
+		if s = s[from:]; from > 0 {
+			head = "…"
+		}
+		if len(s) > room {
+			to := room
+			for !utf8.RuneStart(s[to]) {
+				to--
+			}
+			s = s[:to] + "…"
+		}
+		return head + s
+	}
+	return cut(a), cut(b)
+}

@@ -1,0 +1,134 @@
+package replay
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/errand-acp/errand/internal/wire"
+)
+
+// frame is a JSON-RPC message in its own text. Values are raw JSON, nil where the member
+// is missing.
+type frame struct {
+	text                []byte
+	method              string // empty where it is missing or no string
+	id, params          []byte
+	result, err         []byte // err is nil for null too
+	idStart, idEnd      int    // where the id stands in text
+	asks                bool   // with a method of any kind
+	session, newSession string // params.sessionId, result.sessionId
+}
+
+// frames returns the messages of a line or an entry: one, or those of an array. ok is
+// false for anything that is no message.
+func frames(text []byte) (list []frame, ok bool) {
+	s := wire.NewScan(text)
+	if !s.Array() {
+		f, ok := parseFrame(text)
+		return []frame{f}, ok
+	}
+	for s.Elem() {
+		s.Kind() // past the white space
+		f, ok := parseFrame(s.Skip())
+		if !ok {
+			return nil, false
+		}
+		list = append(list, f)
+	}
+	return list, s.End() && len(list) > 0
+}
+
+// parseFrame reads a text that is one object.
+func parseFrame(text []byte) (f frame, ok bool) {
+	f.text = text
+	s := wire.NewScan(text)
+	if !s.Object() {
+		return f, false
+	}
+	for name, more := s.Key(); more; name, more = s.Key() {
+		s.Kind()
+		value := s.Skip()
+		switch string(name) {
+		case "method":
+			f.asks = true
+			if len(value) > 0 && value[0] == '"' {
+				f.method = wire.Unquote(value)
+			}
+		case "id":
+			f.id = value
+			f.idEnd = len(text) - len(s.Rest())
+			f.idStart = f.idEnd - len(value)
+		case "params":
+			f.params = value
+			f.session = sessionOf(value)
+		case "result":
+			f.result = value
+			f.newSession = sessionOf(value)
+		case "error":
+			if string(value) != "null" {
+				f.err = value
+			}
+		}
+	}
+	return f, s.End()
+}
+
+// sessionOf returns the member sessionId of an object.
+func sessionOf(object []byte) string { return member(object, "sessionId") }
+
+// member returns the text that an object has under this name; empty where it has none.
+func member(object []byte, want string) string {
+	s := wire.NewScan(object)
+	if !s.Object() {
+		return ""
+	}
+	for name, more := s.Key(); more; name, more = s.Key() {
+		if string(name) == want {
+			text, _ := s.Text()
+			return text
+		}
+		s.Skip()
+	}
+	return ""
+}
+
+// isRequest reports whether an answer is expected to f.
+func (f *frame) isRequest() bool { return f.asks && f.id != nil }
+
+// isReply reports whether f answers a request.
+func (f *frame) isReply() bool { return !f.asks && f.id != nil && (f.result != nil || f.err != nil) }
+
+// withID returns the text of f with another id.
+func (f *frame) withID(id []byte) []byte {
+	return bytes.Join([][]byte{f.text[:f.idStart], id, f.text[f.idEnd:]}, nil)
+}
+
+// idKey makes ids comparable that say the same number, as a number, a string or a float.
+func idKey(id []byte) string {
+	text := string(id)
+	if len(id) > 1 && id[0] == '"' {
+		text = wire.Unquote(id)
+		if _, err := strconv.ParseFloat(text, 64); err != nil {
+			return `"` + text
+		}
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil {
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return text
+}
+
+// likewise writes the live id in the form in which the recorded reply had the recorded
+// request's: an agent that answers 3 with "3" or 3.0 does so again.
+func likewise(live, asked, replied []byte) []byte {
+	switch {
+	case len(live) == 0 || live[0] == '"' || string(asked) == string(replied) || string(live) == "null":
+		return live
+	case len(replied) > 0 && replied[0] == '"':
+		return []byte(strconv.Quote(string(live)))
+	case strings.HasSuffix(string(replied), ".0") && !bytes.ContainsAny(live, ".eE"):
+		return append(bytes.Clone(live), ".0"...)
+	}
+	return live
+}

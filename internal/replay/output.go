@@ -1,0 +1,106 @@
+package replay
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"sync"
+)
+
+// output writes what the agent says, from a goroutine of its own: a parent that does not
+// read holds that up, and nothing else.
+type output struct {
+	stdout, stderr io.Writer
+	done           chan struct{} // closed when write has ended
+	broken         chan struct{} // closed when stdout took an error, which is err
+	err            error
+
+	mu      sync.Mutex // guards what follows
+	more    sync.Cond
+	queue   []piece
+	stopped bool
+}
+
+// piece is a line, and how many bytes have to be put to it before its end.
+type piece struct {
+	stderr bool
+	line   []byte
+	pad    int64
+}
+
+func newOutput(stdout, stderr io.Writer) *output {
+	o := &output{stdout: stdout, stderr: stderr, done: make(chan struct{}), broken: make(chan struct{})}
+	o.more.L = &o.mu
+	return o
+}
+
+func (o *output) put(p piece) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.queue = append(o.queue, p)
+	o.more.Signal()
+}
+
+// stop ends write once everything is written.
+func (o *output) stop() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.stopped = true
+	o.more.Signal()
+}
+
+// discard ends write before the rest is written.
+func (o *output) discard() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.queue, o.stopped = nil, true
+	o.more.Signal()
+}
+
+// write is the goroutine that owns stdout and stderr. It ends after stop, or with an error
+// of stdout.
+func (o *output) write() {
+	defer close(o.done)
+	w := bufio.NewWriterSize(o.stdout, 64<<10)
+	for {
+		o.mu.Lock()
+		for len(o.queue) == 0 && !o.stopped {
+			o.more.Wait()
+		}
+		pieces := o.queue
+		o.queue = nil
+		o.mu.Unlock()
+		if len(pieces) == 0 {
+			return
+		}
+		for _, p := range pieces {
+			if p.stderr {
+				w.Flush() // the order is kept as far as two pipes keep one
+				put(o.stderr, p)
+				continue
+			}
+			put(w, p)
+		}
+		if err := w.Flush(); err != nil {
+			o.err = err
+			close(o.broken)
+			return
+		}
+	}
+}
+
+// put writes one piece. Errors are for nobody but the bufio.Writer, which keeps them.
+func put(w io.Writer, p piece) {
+	if p.pad == 0 {
+		_, _ = w.Write(append(p.line[:len(p.line):len(p.line)], '\n'))
+		return
+	}
+	_, _ = w.Write(p.line)
+	blanks := bytes.Repeat([]byte(" "), int(min(p.pad, 64<<10)))
+	for left := p.pad; left > 0; left -= int64(len(blanks)) {
+		if _, err := w.Write(blanks[:min(left, int64(len(blanks)))]); err != nil {
+			return
+		}
+	}
+	_, _ = w.Write([]byte("\n"))
+}

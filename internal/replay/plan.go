@@ -1,0 +1,264 @@
+package replay
+
+import (
+	"time"
+
+	"github.com/errand-acp/errand/client/transcript"
+)
+
+type kind uint8
+
+const (
+	clientCall   kind = iota // a request of the client
+	clientNote               // a notification of the client
+	clientAnswer             // its answer to a request of the agent
+	agentAsk                 // a request of the agent
+	agentReply               // its answer to a request of the client
+	agentSay                 // any other frame of it, and lines that are no frames
+	agentStderr
+)
+
+func (k kind) isClient() bool { return k <= clientAnswer }
+
+// step is a thing that was said in the recording.
+type step struct {
+	kind  kind
+	n     int // its place among all of them
+	entry int // the entry that it stands in, from 1
+	at    time.Duration
+
+	frame frame
+	line  bool   // agentSay that is no frame
+	text  string // of line and agentStderr
+	bytes int64  // how long the line was, if text is only its beginning
+
+	call  *step // what an agentReply answers
+	reply *step // the first agentReply to a clientCall
+	ask   *step // what a clientAnswer answers
+	// answer is the client's to an agentAsk, nil where none was recorded.
+	answer *step
+
+	lane *lane
+	// done is set where the client's came or is not waited for, and the agent's was said
+	// or left out.
+	done bool
+	// live is the id of the request that came for a clientCall.
+	live []byte
+}
+
+// lane is the steps of one session, or of those that belong to none, in the order of the
+// recording. What is said in one lane does not wait for another, so that the sessions of a
+// parent may run ahead of each other.
+type lane struct {
+	steps []*step
+	next  int // the first that is not done
+	// born is where the lane begins; the gates have to be past that.
+	born  int
+	gates []*lane
+	turns []*step // the prompts that have come
+}
+
+// plan is a recording as the steps that have to be taken.
+type plan struct {
+	lanes []*lane
+	steps []*step
+	// loose are the ids of answers of the client to what was no request.
+	loose map[string]bool
+	// theirs are the placeholders of a normalised recording that the agent brought up:
+	// what the client says under that name is what it was told.
+	theirs map[string]bool
+	end    *transcript.End
+}
+
+// newPlan sorts the entries of t into lanes.
+func newPlan(t *transcript.Transcript) *plan {
+	p := &plan{loose: map[string]bool{}, theirs: map[string]bool{}, end: t.End()}
+	p.read(t)
+	p.pair()
+	p.sort()
+	return p
+}
+
+// read makes steps of the entries.
+func (p *plan) read(t *transcript.Transcript) {
+	ours := map[string]bool{}
+	add := func(i int, e *transcript.Entry, s step) {
+		s.n, s.entry, s.at = len(p.steps), i+1, e.At
+		p.steps = append(p.steps, &s)
+	}
+	for i := range t.Entries {
+		e := &t.Entries[i]
+		if e.End != nil {
+			continue
+		}
+		list, isFrame := []frame(nil), false
+		if len(e.Frame) > 0 {
+			list, isFrame = frames(e.Frame)
+		}
+		switch {
+		case e.From == transcript.FromStderr:
+			add(i, e, step{kind: agentStderr, text: e.Text, bytes: e.Bytes})
+		case e.From == transcript.FromAgent && !isFrame:
+			text := e.Text
+			if len(e.Frame) > 0 {
+				text = string(e.Frame)
+			}
+			add(i, e, step{kind: agentSay, line: true, text: text, bytes: e.Bytes})
+		case e.From == transcript.FromAgent:
+			for name := range placeholders(e.Frame) {
+				if !ours[name] {
+					p.theirs[name] = true
+				}
+			}
+			for _, f := range list {
+				s := step{kind: agentSay, frame: f}
+				switch {
+				case f.isRequest():
+					s.kind = agentAsk
+				case f.isReply():
+					s.kind = agentReply
+				}
+				add(i, e, s)
+			}
+		case e.From == transcript.FromClient && isFrame:
+			for name := range placeholders(e.Frame) {
+				if !p.theirs[name] {
+					ours[name] = true
+				}
+			}
+			for _, f := range list {
+				s := step{kind: clientNote, frame: f}
+				switch {
+				case f.isRequest():
+					s.kind = clientCall
+				case !f.asks:
+					s.kind = clientAnswer
+				}
+				add(i, e, s)
+			}
+		}
+	}
+}
+
+// pair finds what each answer answers.
+func (p *plan) pair() {
+	calls, asks := map[string]*step{}, map[string]*step{}
+	for _, s := range p.steps {
+		switch key := idKey(s.frame.id); s.kind {
+		case clientCall:
+			calls[key] = s
+		case agentAsk:
+			asks[key] = s
+		case agentReply:
+			if s.call = calls[key]; s.call != nil && s.call.reply == nil {
+				s.call.reply = s
+			}
+		case clientAnswer:
+			if s.ask = asks[key]; s.ask != nil && s.ask.answer == nil {
+				s.ask.answer = s
+			} else {
+				p.loose[key] = true
+				s.done = true
+			}
+		}
+	}
+}
+
+// sort gives each step its lane.
+func (p *plan) sort() {
+	base := &lane{}
+	p.lanes = []*lane{base}
+	sessions := map[string]*lane{}
+	known := map[string]bool{} // the sessions that the client and the agent speak of
+	for _, s := range p.steps {
+		switch {
+		case s.kind == clientCall || s.kind == clientNote:
+			known[s.frame.session] = true
+		case s.kind == agentReply && s.call != nil:
+			known[s.frame.newSession] = true
+		}
+	}
+	delete(known, "")
+
+	last := base
+	for _, s := range p.steps {
+		l, id := last, s.frame.session
+		switch s.kind {
+		case clientCall:
+			// A session's lane begins with the request that makes it.
+			if id == "" && s.reply != nil {
+				id = s.reply.frame.newSession
+			}
+			l = base
+		case clientNote:
+			l = base
+		case clientAnswer:
+			if s.ask != nil {
+				l = s.ask.lane
+			}
+			id = ""
+		case agentReply:
+			if s.call != nil {
+				l = s.call.lane
+			}
+			id = ""
+		}
+		if known[id] {
+			if l = sessions[id]; l == nil {
+				l = &lane{born: s.n, gates: []*lane{base}}
+				if !s.kind.isClient() {
+					l.gates = append([]*lane(nil), p.lanes...)
+				}
+				sessions[id] = l
+				p.lanes = append(p.lanes, l)
+			}
+		}
+		s.lane = l
+		l.steps = append(l.steps, s)
+		last = l
+	}
+}
+
+// open reports whether everything before the lane is done.
+func (l *lane) open() bool {
+	for _, g := range l.gates {
+		if g.next < len(g.steps) && g.steps[g.next].n < l.born {
+			return false
+		}
+	}
+	return true
+}
+
+// window returns the requests and notifications of the client that may come next: those
+// up to the next thing that the agent says.
+func (l *lane) window() []*step {
+	if !l.open() {
+		return nil
+	}
+	var list []*step
+	for _, s := range l.steps[l.next:] {
+		switch {
+		case !s.kind.isClient():
+			return list
+		case s.kind != clientAnswer && !s.done:
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// turn returns the prompt of the lane that has come and is not answered, nil if there is
+// none.
+func (l *lane) turn() *step {
+	for _, s := range l.turns {
+		if s.reply == nil || !s.reply.done {
+			return s
+		}
+	}
+	return nil
+}
+
+const (
+	methodPrompt = "session/prompt"
+	methodCancel = "session/cancel"
+)

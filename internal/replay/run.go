@@ -1,0 +1,404 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/errand-acp/errand/client/transcript"
+)
+
+// run is one conversation. It belongs to the goroutine of Serve.
+type run struct {
+	*plan
+	lenient, cut bool
+	out          *output
+	same         comparison
+
+	asks     map[string]*step // what the agent asked last, by id
+	late     []*step          // calls that a lenient replay passed over
+	diverged bool             // a turn was ended that had not been
+	ended    bool             // stdin has
+
+	over   bool
+	status int
+	err    error
+}
+
+func newRun(t *transcript.Transcript, lenient bool, out *output) *run {
+	p := newPlan(t)
+	return &run{
+		plan: p, lenient: lenient, cut: t.Cut, out: out, asks: map[string]*step{},
+		same: comparison{theirs: p.theirs, bound: map[string]string{}},
+	}
+}
+
+// line takes a line of the parent.
+func (r *run) line(text []byte) {
+	list, ok := frames(text)
+	if !ok {
+		r.garbage(text)
+	}
+	for _, f := range list {
+		switch {
+		case r.over || !ok:
+			return
+		case f.asks && r.lenient:
+			r.makeDo(f)
+		case f.asks:
+			r.expect(f)
+		case f.id != nil:
+			r.answer(f)
+		default:
+			r.garbage(f.text)
+		}
+	}
+}
+
+const (
+	codeParse           = -32700
+	codeInvalid         = -32600
+	codeUnknownMethod   = -32601
+	codeInternal        = -32603
+	saysReplay          = "errand replay: "
+	cancelledStopResult = `{"stopReason":"cancelled"}`
+)
+
+// garbage takes what is no message.
+func (r *run) garbage(text []byte) {
+	if r.lenient {
+		r.fail([]byte("null"), codeParse, "that is no JSON-RPC message")
+		return
+	}
+	line, _ := excerpts(show(string(text)), "")
+	r.differ(nil, nil, "a line came that is no JSON-RPC message: "+line)
+}
+
+// expect takes a request or notification of the parent of a strict replay.
+func (r *run) expect(f frame) {
+	var first *step
+	var found *mismatch
+	for _, s := range r.expected() {
+		if s.kind == clientAnswer || s.frame.method != f.method || s.frame.isRequest() != f.isRequest() {
+			continue
+		}
+		m := r.compareCall(s, f)
+		if m == nil {
+			r.take(s, f)
+			r.advance()
+			return
+		}
+		if first == nil || first.frame.session != f.session && s.frame.session == f.session {
+			first, found = s, m
+		}
+	}
+	if first != nil {
+		r.differ(&f, first, fmt.Sprintf("%s differs from the recording (entry %d) at %s", f.method, first.entry, found))
+		return
+	}
+	r.differ(&f, nil, f.name()+" came "+r.instead())
+}
+
+// name says what f is.
+func (f *frame) name() string {
+	switch {
+	case f.method == "":
+		return "a request without a method"
+	case f.isRequest():
+		return f.method
+	}
+	return "the notification " + f.method
+}
+
+// expected returns what may come next of the parent, in the order of the recording.
+func (r *run) expected() []*step {
+	var list []*step
+	for _, l := range r.lanes {
+		list = append(list, l.window()...)
+	}
+	slices.SortFunc(list, func(a, b *step) int { return a.n - b.n })
+	return list
+}
+
+// instead says what could have come.
+func (r *run) instead() string {
+	list := r.expected()
+	if len(list) == 0 {
+		if r.cut {
+			return "after the end of the recording, which was cut off there"
+		}
+		return "after all that was recorded"
+	}
+	var names []string
+	for _, s := range list {
+		names = append(names, s.name())
+	}
+	const enough = 4
+	if len(names) > enough {
+		names = append(names[:enough], "…")
+	}
+	return "where the recording has " + strings.Join(names, " or ")
+}
+
+// name says what a step of the client is.
+func (s *step) name() string {
+	switch {
+	case s.kind != clientAnswer:
+		return fmt.Sprintf("%s (entry %d)", s.frame.method, s.entry)
+	case s.ask != nil && s.ask.frame.method != "":
+		return fmt.Sprintf("the answer to %s (entry %d)", s.ask.frame.method, s.entry)
+	}
+	return fmt.Sprintf("an answer (entry %d)", s.entry)
+}
+
+// compareCall compares a request or notification with the recorded one.
+func (r *run) compareCall(s *step, f frame) *mismatch {
+	c := r.same
+	c.ignored = different[f.method]
+	c.dirs = slices.Clone(c.dirs)
+	c.dirs.add(member(s.frame.params, "cwd"), member(f.params, "cwd"))
+	c.bound = maps.Clone(c.bound)
+	m := c.compare("params", s.frame.params, f.params)
+	if m == nil || r.lenient {
+		r.same.bound = c.bound
+	}
+	return m
+}
+
+// take makes f what was recorded as s.
+func (r *run) take(s *step, f frame) {
+	s.done, s.live = true, f.id
+	if slices.Contains(different[f.method], "params.cwd") {
+		r.same.dirs.add(member(s.frame.params, "cwd"), member(f.params, "cwd"))
+	}
+	if s.kind == clientCall && f.method == methodPrompt {
+		s.lane.turns = append(s.lane.turns, s)
+	}
+}
+
+// answer takes an answer of the parent.
+func (r *run) answer(f frame) {
+	key := idKey(f.id)
+	ask := r.asks[key]
+	if ask == nil {
+		if !r.lenient && !r.loose[key] {
+			r.differ(nil, nil, fmt.Sprintf("an answer came to a request that was not made, with the id %s", show(decode(f.id))))
+		}
+		return
+	}
+	delete(r.asks, key)
+	recorded := ask.answer
+	if recorded == nil {
+		return // the recorded one may have come too late to be seen
+	}
+	if m := r.compareAnswer(ask, recorded, f); m != nil && !r.lenient {
+		r.differ(nil, recorded, fmt.Sprintf("the answer to %s differs from the recording (entry %d) at %s", ask.frame.method, recorded.entry, m))
+		return
+	}
+	if id := member(recorded.frame.result, "terminalId"); id != "" && ask.frame.method == "terminal/create" {
+		r.same.bound[id] = member(f.result, "terminalId")
+	}
+	recorded.done = true
+	r.advance()
+}
+
+func (r *run) compareAnswer(ask, recorded *step, f frame) *mismatch {
+	c := r.same
+	c.ignored = different[ask.frame.method]
+	if m := c.compare("error", recorded.frame.err, f.err); m != nil {
+		return m
+	}
+	return c.compare("result", recorded.frame.result, f.result)
+}
+
+// advance lets the agent say what it may by now.
+func (r *run) advance() {
+	for {
+		var first *lane
+		for _, l := range r.lanes {
+			r.settle(l)
+			if s := l.head(); s != nil && !s.kind.isClient() && l.open() && (first == nil || s.n < first.head().n) {
+				first = l
+			}
+		}
+		if first == nil {
+			break
+		}
+		s := first.head()
+		s.done = true
+		r.say(s)
+	}
+	for _, l := range r.lanes {
+		if l.head() != nil {
+			return
+		}
+	}
+	r.finished()
+}
+
+// settle moves on to what the lane is at.
+func (r *run) settle(l *lane) {
+	for s := l.head(); s != nil && (s.done || r.lenient && s.kind.isClient() && l.open() && r.passes(s)); s = l.head() {
+		l.next++
+	}
+}
+
+// head returns what the lane is at, nil at its end.
+func (l *lane) head() *step {
+	if l.next < len(l.steps) {
+		return l.steps[l.next]
+	}
+	return nil
+}
+
+// say writes what the agent said as s.
+func (r *run) say(s *step) {
+	switch s.kind {
+	case agentStderr:
+		r.out.put(piece{stderr: true, line: []byte(s.text)})
+		return
+	case agentReply:
+		switch {
+		case s.call == nil:
+		case s.call.live == nil:
+			return // nobody asked
+		default:
+			r.put(s.frame.withID(likewise(s.call.live, s.call.frame.id, s.frame.id)))
+			return
+		}
+	case agentAsk:
+		r.asks[idKey(s.frame.id)] = s
+	}
+	if s.line {
+		r.out.put(piece{line: []byte(s.text), pad: max(s.bytes-int64(len(s.text)), 0)})
+		return
+	}
+	r.put(s.frame.text)
+}
+
+// put writes a frame of the recording, with what is called otherwise now.
+func (r *run) put(text []byte) {
+	text = r.same.dirs.toLive(text)
+	for recorded, live := range r.same.bound {
+		if recorded != live {
+			text = bytes.ReplaceAll(text, quoted(recorded), quoted(live))
+		}
+	}
+	r.out.put(piece{line: text})
+}
+
+func quoted(text string) []byte { return slices.Concat([]byte{'"'}, escaped(text), []byte{'"'}) }
+
+// fail answers a request with an error of ours.
+func (r *run) fail(id []byte, code int, text string) {
+	text = saysReplay + text
+	object, _ := json.Marshal(map[string]any{"code": code, "message": text}) // it can be
+	r.reply(id, "error", object)
+}
+
+func (r *run) reply(id []byte, name string, value []byte) {
+	r.out.put(piece{line: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%q:%s}`, id, name, value)})
+}
+
+// differ ends a strict replay: f, if it is not nil, came instead of s, if that is not nil.
+func (r *run) differ(f *frame, s *step, text string) {
+	d := &Difference{Text: text}
+	if s != nil {
+		d.Entry = s.entry
+	}
+	r.out.put(piece{stderr: true, line: []byte(saysReplay + text)})
+	open := r.open()
+	if f != nil && f.isRequest() {
+		open = append(open, f.id)
+	}
+	if len(open) == 0 {
+		open = [][]byte{[]byte("null")}
+	}
+	for _, id := range open {
+		r.fail(id, codeInvalid, text)
+	}
+	r.finish(1, d)
+}
+
+// open returns the ids of the requests of the parent that wait for an answer.
+func (r *run) open() [][]byte {
+	var ids [][]byte
+	for _, s := range r.steps {
+		if s.live != nil && (s.reply == nil || !s.reply.done) {
+			ids = append(ids, s.live)
+		}
+	}
+	return ids
+}
+
+// finish ends the agent.
+func (r *run) finish(status int, err error) { r.over, r.status, r.err = true, status, err }
+
+// finished is for when everything that was recorded has been said.
+func (r *run) finished() {
+	switch {
+	case r.over:
+	case r.cut:
+		for _, id := range r.open() {
+			r.fail(id, codeInternal, "the recording was cut off here")
+		}
+		for _, s := range r.steps {
+			s.live = nil
+		}
+	case r.endsItself() && !r.diverged:
+		r.finish(r.recorded())
+	}
+}
+
+// endsItself reports whether the recorded agent ended before anybody closed its stdin.
+func (r *run) endsItself() bool {
+	return r.end != nil && slices.Contains([]string{"exit", "cancel", "close"}, r.end.Rung)
+}
+
+// isDeaf reports whether the recorded agent went on when its stdin had ended.
+func (r *run) isDeaf() bool {
+	return r.end != nil && slices.Contains([]string{"sigterm", "sigkill", "none"}, r.end.Rung)
+}
+
+// recorded returns how the recorded agent ended.
+func (r *run) recorded() (status int, err error) {
+	switch {
+	case r.end == nil:
+	case r.end.Signal != nil:
+		return 128 + signalNumber(*r.end.Signal), &SignalError{*r.end.Signal}
+	case r.end.Code != nil:
+		return *r.end.Code, nil
+	}
+	return 0, nil
+}
+
+// eof is for the end of stdin.
+func (r *run) eof() {
+	r.ended = true
+	if !r.lenient {
+		for _, s := range r.steps {
+			if s.kind.isClient() && !s.done {
+				r.differ(nil, s, "stdin ended where the recording has "+s.name())
+				return
+			}
+		}
+	}
+	switch {
+	case r.isDeaf():
+	case r.diverged && r.endsItself():
+		r.finish(0, nil)
+	default:
+		r.finish(r.recorded())
+	}
+}
+
+// stopped is for the end of the context.
+func (r *run) stopped(cause error) (status int, err error) {
+	if r.isDeaf() {
+		return r.recorded()
+	}
+	return 1, cause
+}

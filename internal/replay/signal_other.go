@@ -1,0 +1,22 @@
+//go:build unix && !linux
+
+package replay
+
+import (
+	"os/signal"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// raise ends the process by this signal, if that is one that ends processes.
+func raise(name string) {
+	sig := unix.SignalNum(name)
+	if sig == 0 {
+		return
+	}
+	signal.Reset(sig)
+	if unix.Kill(unix.Getpid(), sig) == nil {
+		time.Sleep(time.Second) // the signal takes a moment
+	}
+}

@@ -1,0 +1,159 @@
+package transcript
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Rule says how something that differs from run to run is made the same in all of them, for
+// [Transcript.Normalize]. Its String is how a test names it.
+type Rule struct {
+	name  string
+	apply func(*draft)
+}
+
+// String returns the rule as it is written: IDs().
+func (r Rule) String() string { return r.name }
+
+// maxRounds bounds how often the rules are applied: they may undo each other's work.
+const maxRounds = 10
+
+// Normalize returns a copy of t to which the rules were applied, one after the other, again
+// and again until they change nothing more: what was normalized stays as it is when it is
+// normalized again. What the rules leave alone stays, but for white space between the tokens
+// of frames.
+func (t *Transcript) Normalize(rules ...Rule) *Transcript {
+	d := newDraft(t)
+	var before, after bytes.Buffer
+	for range maxRounds {
+		for _, r := range rules {
+			r.apply(d)
+		}
+		d.transcript().WriteTo(&after)
+		if bytes.Equal(before.Bytes(), after.Bytes()) {
+			break
+		}
+		before, after = after, bytes.Buffer{}
+	}
+	return d.transcript()
+}
+
+// draft is a transcript that is being normalized.
+type draft struct {
+	header  Header
+	entries []*draftEntry
+	cut     bool
+}
+
+type draftEntry struct {
+	Entry
+	frame *node // of Entry.Frame, nil where it has none
+}
+
+func newDraft(t *Transcript) *draft {
+	d := &draft{header: t.Header, cut: t.Cut}
+	d.header.Command = slices.Clone(t.Header.Command)
+	for _, e := range t.Entries {
+		draft := &draftEntry{Entry: e}
+		if len(e.Frame) > 0 {
+			draft.frame = parseNode(e.Frame)
+		}
+		if e.End != nil {
+			end := *e.End
+			draft.End = &end
+		}
+		d.entries = append(d.entries, draft)
+	}
+	return d
+}
+
+func (d *draft) transcript() *Transcript {
+	t := &Transcript{Header: d.header, Cut: d.cut}
+	for _, e := range d.entries {
+		if e.frame != nil {
+			e.Frame = e.frame.append(nil)
+		}
+		t.Entries = append(t.Entries, e.Entry)
+	}
+	return t
+}
+
+// messages calls f for each message: the frame, or those in it.
+func (d *draft) messages(f func(from From, m *node)) {
+	for _, e := range d.entries {
+		if e.frame == nil {
+			continue
+		}
+		if e.frame.kind != '[' {
+			f(e.From, e.frame)
+			continue
+		}
+		for _, m := range e.frame.elems {
+			f(e.From, m)
+		}
+	}
+}
+
+// strings replaces the strings that somebody wrote: those in frames but for names and the
+// protocol's own words, texts, and those in the header.
+func (d *draft) strings(replace func(string) string) {
+	d.messages(func(_ From, m *node) {
+		m.walk("", func(name string, n *node) {
+			if n.kind == '"' && !protocolWord[name] {
+				n.text = replace(n.text)
+			}
+		})
+	})
+	for _, e := range d.entries {
+		e.Text = replace(e.Text)
+	}
+	d.header.Dir = replace(d.header.Dir)
+	for i, word := range d.header.Command {
+		d.header.Command[i] = replace(word)
+	}
+}
+
+// protocolWord has the members whose strings ACP gives a meaning, and no agent.
+var protocolWord = map[string]bool{
+	"jsonrpc": true, "method": true, "sessionUpdate": true, "type": true, "kind": true, "status": true,
+	"stopReason": true, "role": true, "outcome": true, "priority": true,
+}
+
+// calls finds out which method an answer is for, as the draft is gone through.
+type calls map[string]string
+
+// method returns the method that m is about, an answer's too.
+func (c calls) method(from From, m *node) string {
+	id := m.member("id")
+	if method := m.member("method"); method != nil {
+		if id != nil {
+			c[string(from)+string(id.append(nil))] = method.text
+		}
+		return method.text
+	}
+	if id == nil {
+		return ""
+	}
+	return c[string(other(from))+string(id.append(nil))]
+}
+
+// other is the other side of a connection.
+func other(from From) From {
+	if from == FromClient {
+		return FromAgent
+	}
+	return FromClient
+}
+
+// name returns the n-th name of its kind: $session-1.
+func name(kind string, n int) string { return "$" + kind + "-" + strconv.Itoa(n) }
+
+// ruleName writes a rule as it is called.
+func ruleName(name string, args ...string) string {
+	for i, a := range args {
+		args[i] = strconv.Quote(a)
+	}
+	return name + "(" + strings.Join(args, ", ") + ")"
+}

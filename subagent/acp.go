@@ -148,6 +148,7 @@ func (p *acpProvider) clientOptions(r *run, h *hosted) *client.Options {
 	}
 	if r != nil {
 		o.RunID = r.id
+		o.Transcript = r.req.Transcript
 		o.Permission = turnPolicy{p.opts.Permission, r.collect, r.audit != nil}
 		if p.opts.Files == client.FilesWrite || p.opts.Terminals {
 			o.Permission = new(permission.Grants).Policy(o.Permission)
@@ -196,7 +197,9 @@ func (p turnPolicy) Digest() string {
 
 func (p *acpProvider) Name() string { return p.name }
 
-func (p *acpProvider) Capabilities() []Capability { return []Capability{CapabilityMaxDepth} }
+func (p *acpProvider) Capabilities() []Capability {
+	return []Capability{CapabilityMaxDepth, CapabilityTranscript}
+}
 
 func (p *acpProvider) Start(ctx context.Context, req Request) (Run, error) {
 	dir, depth, err := p.prepare(ctx, &req)
@@ -271,6 +274,7 @@ func (p *acpProvider) ready(ctx context.Context, r *run, dir string, d depth) (a
 	if a.agent, err = client.Start(ctx, cmd, p.clientOptions(r, a.hosted)); err != nil {
 		a.known.fillFailed(err)
 		a.removeHome(&a.known)
+		a.noteTranscript(&a.known)
 		return a, err
 	}
 	r.setSecrets(a.agent.Redact)

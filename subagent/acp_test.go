@@ -61,7 +61,7 @@ func TestNewACPKeepsItsOwn(t *testing.T) {
 	cmd.Args[0], cmd.Env[0] = "nothing", "COLOUR=blue"
 	check.Equal(t, "output", s.run("go").Output, "red")
 	s.provider.Capabilities()[0] = subagent.CapabilityModel
-	if got := s.provider.Capabilities(); !slices.Equal(got, []subagent.Capability{subagent.CapabilityMaxDepth}) {
+	if got := s.provider.Capabilities(); !slices.Equal(got, []subagent.Capability{subagent.CapabilityMaxDepth, subagent.CapabilityTranscript}) {
 		t.Errorf("capabilities %q", got)
 	}
 	check.Equal(t, "name", s.provider.Name(), "scripted")

@@ -176,6 +176,7 @@ func (a *acpRun) close(final *Result) {
 	if report.StderrErr != nil {
 		final.Warnings = append(final.Warnings, a.redact("not all of stderr was passed on: "+report.StderrErr.Error()))
 	}
+	a.noteTranscript(final)
 	if len(report.Unsure) > 0 {
 		final.Warnings = append(final.Warnings, a.redact("may have been left behind: "+strings.Join(report.Unsure, "; ")))
 	}
@@ -185,6 +186,13 @@ func (a *acpRun) close(final *Result) {
 		if final.Error == nil {
 			final.Error = &Error{Kind: client.KindLeftover, Step: client.StepShutdown, Message: text}
 		}
+	}
+}
+
+// noteTranscript warns of what is missing in the transcript.
+func (a *acpRun) noteTranscript(final *Result) {
+	if t := a.req.Transcript; t != nil && t.Err() != nil {
+		final.Warnings = append(final.Warnings, a.redact("the transcript is not complete: "+t.Err().Error()))
 	}
 }
 

@@ -17,6 +17,7 @@ const (
 	CapabilityOutputSchema Capability = "output_schema" // Request.OutputSchema
 	CapabilityMaxDepth     Capability = "max_depth"     // Request.MaxDepth
 	CapabilityToolFilter   Capability = "tool_filter"   // Request.Tools
+	CapabilityTranscript   Capability = "transcript"    // Request.Transcript
 )
 
 // Needs returns the capabilities that r asks for, in the order of the list above.
@@ -31,6 +32,7 @@ func (r *Request) Needs() []Capability {
 		{CapabilityOutputSchema, r.OutputSchema != nil},
 		{CapabilityMaxDepth, r.MaxDepth != nil},
 		{CapabilityToolFilter, r.Tools != nil},
+		{CapabilityTranscript, r.Transcript != nil},
 	} {
 		if n.asked {
 			need = append(need, n.capability)

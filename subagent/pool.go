@@ -172,7 +172,7 @@ func (p *Pool) Start(ctx context.Context, req Request) (Run, error) {
 	if req.MaxDepth != nil {
 		key.levels = *req.MaxDepth
 	}
-	spare, err := p.take(ctx, key)
+	spare, err := p.take(ctx, key, req.Transcript != nil)
 	if err != nil {
 		return nil, named(p, err)
 	}
@@ -194,8 +194,9 @@ func (p *Pool) Close() {
 }
 
 // take returns a spare for a run, nil if there is none. Either way there are some more for
-// the next run like it soon, unless that cannot come.
-func (p *Pool) take(ctx context.Context, key poolKey) (*spare, error) {
+// the next run like it soon, unless that cannot come. There is none for a run that is
+// recorded.
+func (p *Pool) take(ctx context.Context, key poolKey, recorded bool) (*spare, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -203,6 +204,9 @@ func (p *Pool) take(ctx context.Context, key poolKey) (*spare, error) {
 	}
 	if inWorktree(ctx) {
 		return nil, nil // spares know nothing of the tree, and nobody comes to it again
+	}
+	if recorded {
+		return nil, nil // the beginning of what a spare has said is over
 	}
 	p.gate, _ = ctx.Value(gateKey{}).(*gate)
 	s := p.shelves[key]

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/client/transcript"
 	"github.com/errand-acp/errand/subagent"
 )
 
@@ -106,9 +107,10 @@ func TestRegistryFromManyGoroutines(t *testing.T) {
 }
 
 func TestNeeds(t *testing.T) {
-	all := subagent.Request{Model: "m", Mode: "m", OutputSchema: []byte("{}"), MaxDepth: new(int), Tools: []string{}}
+	all := subagent.Request{Model: "m", Mode: "m", OutputSchema: []byte("{}"), MaxDepth: new(int), Tools: []string{}, Transcript: transcript.NewWriter(nil)}
 	want := []subagent.Capability{
 		subagent.CapabilityModel, subagent.CapabilityMode, subagent.CapabilityOutputSchema, subagent.CapabilityMaxDepth, subagent.CapabilityToolFilter,
+		subagent.CapabilityTranscript,
 	}
 	if got := all.Needs(); !slices.Equal(got, want) {
 		t.Errorf("needs %q, want %q", got, want)

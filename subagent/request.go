@@ -7,9 +7,10 @@ import (
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/client/transcript"
 )
 
-// Request is one task. It round-trips through JSON, except for Events.
+// Request is one task. It round-trips through JSON, except for Events and Transcript.
 type Request struct {
 	// Prompt is what the agent is asked, as ACP content blocks, sent in their order.
 	// It must not be empty. A block that the agent does not accept is an error,
@@ -43,6 +44,12 @@ type Request struct {
 	// Tools lists the tools the agent may use; nil means all
 	// (CapabilityToolFilter).
 	Tools []string `json:"tools,omitzero"`
+	// Transcript, if set, gets the conversation with the agent as it happens, as
+	// client.Options.Transcript has it (CapabilityTranscript). Each try of a Fallback begins
+	// another conversation in it, and a run of a Pool takes no spare, whose start would be
+	// missing. What could not be written is told in the result's warnings. Requests whose
+	// runs are under way at the same time must not share it.
+	Transcript *transcript.Writer `json:"-"`
 
 	// Events, if set, is told what happens, one event at a time and in order: a
 	// start, what comes in between, an end. A start that fails has no events. It is

@@ -19,6 +19,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -30,6 +31,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/client/transcript"
 	"github.com/errand-acp/errand/stopreason"
 	"github.com/errand-acp/errand/subagent"
 )
@@ -132,6 +134,7 @@ func refusesCapabilities(t *testing.T, p subagent.Provider) {
 		subagent.CapabilityOutputSchema: func(r *subagent.Request) { r.OutputSchema = json.RawMessage(`{}`) },
 		subagent.CapabilityMaxDepth:     func(r *subagent.Request) { r.MaxDepth = &depth },
 		subagent.CapabilityToolFilter:   func(r *subagent.Request) { r.Tools = []string{} },
+		subagent.CapabilityTranscript:   func(r *subagent.Request) { r.Transcript = transcript.NewWriter(io.Discard) },
 	} {
 		if has(p, capability) {
 			continue

@@ -128,13 +128,18 @@ func (a *actor) send(label, method string, params any) pending {
 // sendID is send with an id of the scene's choice.
 func (a *actor) sendID(label, method string, params any, id json.RawMessage) pending {
 	p := pending{label: label, method: method, id: id}
-	p.sent = a.write(label, frame(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+	p.sent = a.write(label, request(id, method, params))
 	return p
 }
 
 // notify writes a notification.
 func (a *actor) notify(label, method string, params any) {
 	a.write(label, frame(map[string]any{"jsonrpc": "2.0", "method": method, "params": params}))
+}
+
+// request is a request as it goes over the wire.
+func request(id json.RawMessage, method string, params any) []byte {
+	return frame(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
 // frame is a message as it goes over the wire, without the newline.
@@ -151,30 +156,40 @@ func frame(message any) []byte {
 // write writes a line and records it, first, so that no answer stands before it. The
 // label marks it. It returns the line's index.
 func (a *actor) write(label string, line []byte) int {
-	return a.writeParts(label, line, append(bytes.Clone(line), '\n'))
+	return a.writeParts([]labelled{{label, line}}, append(bytes.Clone(line), '\n'))
 }
 
 // raw writes the bytes as they are, in as many writes as there are parts, a moment apart,
 // and records all of them as one line.
 func (a *actor) raw(label string, parts ...[]byte) int {
-	return a.writeParts(label, bytes.TrimRight(bytes.Join(parts, nil), "\r\n"), parts...)
+	return a.writeParts([]labelled{{label, bytes.TrimRight(bytes.Join(parts, nil), "\r\n")}}, parts...)
 }
 
-func (a *actor) writeParts(label string, line []byte, parts ...[]byte) (index int) {
+// labelled is a line with its label.
+type labelled struct {
+	label string
+	line  []byte
+}
+
+// writeParts records the lines and writes the parts. It returns the index of the first line.
+func (a *actor) writeParts(lines []labelled, parts ...[]byte) (index int) {
 	if a.p == nil {
 		return -1
 	}
 	a.p.writing.Lock()
 	defer a.p.writing.Unlock()
 	a.lock(func() {
-		e := transcript.Entry{From: transcript.FromClient, Text: string(line)}
-		if transcript.IsFrame(line) {
-			e.Frame, e.Text = line, ""
+		index = len(a.r.entries)
+		for _, l := range lines {
+			if l.label != "" {
+				a.r.marks = append(a.r.marks, mark{label: l.label, index: len(a.r.entries)})
+			}
+			e := transcript.Entry{From: transcript.FromClient, Text: string(l.line)}
+			if transcript.IsFrame(l.line) {
+				e.Frame, e.Text = l.line, ""
+			}
+			a.recordLocked(e)
 		}
-		if label != "" {
-			a.r.marks = append(a.r.marks, mark{label: label, index: len(a.r.entries)})
-		}
-		index = a.recordLocked(e)
 	})
 	for i, part := range parts {
 		if i > 0 {
@@ -196,6 +211,14 @@ func (a *actor) call(label, method string, params any) (message, bool) {
 
 // await waits for the answer to a request, as long as Options.Timeout.
 func (a *actor) await(p pending) (message, bool) { return a.awaitFor(p, a.opts.Timeout) }
+
+// quick is how long an answer is waited for that no model has a part in.
+func (a *actor) quick() time.Duration { return min(a.opts.Timeout, a.opts.ExitTimeout) }
+
+// ask is call for what is answered without a model.
+func (a *actor) ask(label, method string, params any) (message, bool) {
+	return a.awaitFor(a.send(label, method, params), a.quick())
+}
 
 // awaitFor is await with another bound.
 func (a *actor) awaitFor(p pending, limit time.Duration) (message, bool) {

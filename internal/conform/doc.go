@@ -33,7 +33,7 @@
 //
 // A request gets a label ("prompt") by which a rule finds it again; [actor.send] and
 // [actor.await] are the halves of call, for what has to happen in between; [actor.notify],
-// [actor.raw], [actor.closeStdin], [actor.signal], [actor.awaitExit], [actor.waitFor] and
+// [actor.raw], [actor.ask], [actor.closeStdin], [actor.signal], [actor.awaitExit], [actor.waitFor] and
 // [actor.settle] are the rest. What the agent asks of us is answered by the actor's answers:
 // [actor.answer] sets what is said to a method, until then everything is refused. The engine
 // ends the process. A scene may start another one after [actor.end].

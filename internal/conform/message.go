@@ -3,6 +3,7 @@ package conform
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/errand-acp/errand/client/transcript"
@@ -110,13 +111,19 @@ func elements(v json.RawMessage) []json.RawMessage {
 	return list
 }
 
-// sameJSON reports whether two values are the same, however they are written. Numbers
-// are the same where their digits are.
+// sameJSON reports whether two values are the same, however they are written.
 func sameJSON(a, b json.RawMessage) bool {
 	return canonical(a) != "" && canonical(a) == canonical(b)
 }
 
 func canonical(v json.RawMessage) string {
+	if isNumber(v) { // 1.0 is 1; a whole number that a float64 cannot hold is itself
+		if _, err := strconv.ParseInt(string(bytes.TrimSpace(v)), 10, 64); err != nil {
+			if f, err := strconv.ParseFloat(string(bytes.TrimSpace(v)), 64); err == nil {
+				return strconv.FormatFloat(f, 'f', -1, 64)
+			}
+		}
+	}
 	d := json.NewDecoder(bytes.NewReader(v))
 	d.UseNumber()
 	var value any

@@ -190,3 +190,17 @@ func short(s string, n int) string {
 	}
 	return s[:n] + "…"
 }
+
+// end returns how the agent ended that was there at an index, and the last it said before.
+func (r *recording) end(from int) (list []transcript.Entry) {
+	last := -1
+	for i, e := range r.entries {
+		if e.From == transcript.FromAgent {
+			last = i
+		}
+		if i >= from && e.End != nil {
+			return r.at(last, i)
+		}
+	}
+	return nil
+}

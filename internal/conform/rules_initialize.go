@@ -54,4 +54,55 @@ var initializeRules = []Rule{
 			return kept("it offered version "+short(string(v), 20), c.entries()...)
 		},
 	},
+	{
+		ID: "initialize-capabilities", Title: "the capabilities have the types of the schema", Level: Must,
+		Quote:  `AgentCapabilities: "loadSession": {"type": "boolean"}; PromptCapabilities: "image", "audio", "embeddedContext": {"type": "boolean"}; McpCapabilities: "http", "sse": {"type": "boolean"}`,
+		Source: schemaPlace + "AgentCapabilities",
+		scenes: []string{"handshake"},
+		judge: func(r *recording) outcome {
+			c, no := r.result("initialize")
+			if no != nil {
+				return *no
+			}
+			caps := field(c.answer.Result, "agentCapabilities")
+			if caps == nil || isNull(caps) {
+				return untried("it advertises no agentCapabilities, which by the schema means none of them")
+			}
+			if wrong := agentCapabilities.misfits("agentCapabilities", caps); len(wrong) > 0 {
+				return broken(say(wrong), c.entries()...)
+			}
+			return kept("they are of their types", c.entries()...)
+		},
+	},
+	{
+		ID: "initialize-agent-info", Title: "the agent gives its name and version", Level: Should,
+		Quote:  "It SHOULD also provide a name and version to the Client as well",
+		Source: initializationPage,
+		scenes: []string{"handshake"},
+		judge: func(r *recording) outcome {
+			c, no := r.result("initialize")
+			if no != nil {
+				return *no
+			}
+			info := field(c.answer.Result, "agentInfo")
+			if info == nil || isNull(info) {
+				return broken("the result has no agentInfo", c.entries()...)
+			}
+			if wrong := implementation.misfits("agentInfo", info); len(wrong) > 0 {
+				return broken(say(wrong), c.entries()...)
+			}
+			return kept("it has an agentInfo with both", c.entries()...)
+		},
+	},
 }
+
+var (
+	agentCapabilities = object(nil, fields{
+		"loadSession":         {is: kindBool},
+		"promptCapabilities":  object(nil, fields{"image": {is: kindBool}, "audio": {is: kindBool}, "embeddedContext": {is: kindBool}}),
+		"mcpCapabilities":     object(nil, fields{"http": {is: kindBool}, "sse": {is: kindBool}}),
+		"sessionCapabilities": object(nil, fields{"list": object(nil, nil), "resume": object(nil, nil), "close": object(nil, nil)}),
+		"auth":                object(nil, fields{"logout": object(nil, nil)}),
+	})
+	implementation = object(fields{"name": str, "version": str}, fields{"title": str})
+)

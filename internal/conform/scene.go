@@ -12,6 +12,13 @@ type scene struct {
 var scenes = []scene{
 	sceneHandshake,
 	sceneVersions,
+	sceneAuth,
+	sceneDirectories,
+	sceneSessions,
+	sceneMethods,
+	sceneFrames,
+	sceneEOFInTurn,
+	sceneTermInTurn,
 	sceneContent,
 	scenePermission,
 	sceneCancel,

@@ -1,3 +1,0 @@
-package conform
-
-var authRules, sessionRules, wireRules, processRules []Rule

@@ -1,0 +1,514 @@
+package conform
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/errand-acp/errand/client/transcript"
+)
+
+const (
+	sessionSetupPage = "https://agentclientprotocol.com/protocol/session-setup"
+	sessionListPage  = "https://agentclientprotocol.com/protocol/session-list"
+	modesPage        = "https://agentclientprotocol.com/protocol/session-modes"
+	configPage       = "https://agentclientprotocol.com/protocol/session-config-options"
+)
+
+var sessionRules = []Rule{
+	{
+		ID: "session-id", Title: "session/new is answered with a session id", Level: Must,
+		Quote:  "The Agent MUST respond with a unique Session ID that identifies this conversation",
+		Source: sessionSetupPage + "#creating-a-session",
+		scenes: []string{"handshake"},
+		judge: func(r *recording) outcome {
+			c, no := r.result("new")
+			if no != nil {
+				return *no
+			}
+			if id, ok := stringField(c.answer.Result, "sessionId"); !ok || id == "" {
+				return broken("the result has no sessionId", c.entries()...)
+			}
+			return kept("it has a sessionId", c.entries()...)
+		},
+	},
+	{
+		ID: "session-id-unique", Title: "two sessions have two ids", Level: Must,
+		Quote:  "The Agent MUST respond with a unique Session ID that identifies this conversation",
+		Source: sessionSetupPage + "#creating-a-session",
+		scenes: []string{"handshake"},
+		judge: func(r *recording) outcome {
+			one, no := r.result("new")
+			if no != nil {
+				return *no
+			}
+			two, no := r.result("new-again")
+			if no != nil {
+				return *no
+			}
+			first, ok := stringField(one.answer.Result, "sessionId")
+			second, ok2 := stringField(two.answer.Result, "sessionId")
+			entries := append(one.entries(), two.entries()...)
+			switch {
+			case !ok || !ok2:
+				return untried("there are no two ids")
+			case first == second:
+				return broken("both sessions have the same id", entries...)
+			}
+			return kept("they differ", entries...)
+		},
+	},
+	{
+		ID: "session-meta", Title: "_meta in session/new is accepted", Level: Must,
+		Quote:  "Implementations MUST NOT make assumptions about values at these keys.",
+		Source: schemaPlace + "NewSessionRequest/properties/_meta",
+		scenes: []string{"directories"},
+		judge: func(r *recording) outcome {
+			if _, no := r.result("new"); no != nil {
+				return *no
+			}
+			c, no := r.reply("new-meta")
+			switch {
+			case no != nil && c != nil:
+				return broken(c.why, c.entries()...)
+			case no != nil:
+				return *no
+			case c.answer.Error != nil:
+				return brokenf(c.entries(), "with a _meta it was refused: %s", errorText(c.answer.Error))
+			}
+			return kept("it was answered as without", c.entries()...)
+		},
+	},
+	{
+		ID: "cwd-relative", Title: "a relative directory is refused", Level: Must,
+		Quote:  "This directory: MUST be an absolute path",
+		Source: sessionSetupPage + "#working-directory",
+		scenes: []string{"directories"},
+		judge:  refused("new-relative", `session/new in the directory "."`),
+	},
+	{
+		ID: "cwd-missing", Title: "a directory that does not exist is refused", Level: Manners,
+		Quote:  "Where the session cannot work it fails later, in the middle of a turn, and nobody knows why.",
+		scenes: []string{"directories"},
+		judge:  refused("new-missing", "session/new in a directory that does not exist"),
+	},
+	{
+		ID: "cwd-file", Title: "a file in place of a directory is refused", Level: Manners,
+		Quote:  "Where the session cannot work it fails later, in the middle of a turn, and nobody knows why.",
+		scenes: []string{"directories"},
+		judge:  refused("new-file", "session/new in a file"),
+	},
+	{
+		ID: "session-params", Title: "session/new without a directory is refused", Level: Manners,
+		Quote:  `NewSessionRequest: "required": ["cwd", "mcpServers"]; an agent that makes up what is missing works where nobody expects it`,
+		Source: schemaPlace + "NewSessionRequest",
+		scenes: []string{"directories"},
+		judge:  refused("new-without-cwd", "session/new without a cwd"),
+	},
+	{
+		ID: "session-after-refusal", Title: "after requests that were wrong a right one is answered", Level: Manners,
+		Quote:  "A mistake in one request must not cost the client its connection, and the sessions in it.",
+		scenes: []string{"directories"},
+		judge: func(r *recording) outcome {
+			wrong, no := r.reply("new-without-cwd")
+			if no != nil {
+				return *no
+			}
+			if wrong.answer.Error == nil {
+				return untried("no request was refused before it")
+			}
+			return survived(r, "new-after", "it was answered with a session", true)
+		},
+	},
+	{
+		ID: "modes-shape", Title: "modes have a current one, and each an id and a name", Level: Must,
+		Quote:  `SessionModeState: "required": ["currentModeId", "availableModes"]; SessionMode: "required": ["id", "name"]`,
+		Source: schemaPlace + "SessionModeState",
+		scenes: []string{"sessions"},
+		judge: func(r *recording) outcome {
+			c, no := r.result("new")
+			if no != nil {
+				return *no
+			}
+			modes := field(c.answer.Result, "modes")
+			if modes == nil || isNull(modes) {
+				return untried("the session has no modes")
+			}
+			if wrong := object(fields{"currentModeId": str, "availableModes": list(object(fields{"id": str, "name": str}, fields{"description": str}))}, nil).misfits("modes", modes); len(wrong) > 0 {
+				return broken(say(wrong), c.entries()...)
+			}
+			return kept("they are complete", c.entries()...)
+		},
+	},
+	{
+		ID: "modes-current", Title: "the current mode is one of those available", Level: Manners,
+		Quote:  "availableModes is \"The set of modes that the Agent can operate in\": a current mode that is none of them cannot be shown, nor returned to.",
+		Source: modesPage + "#sessionmodestate",
+		scenes: []string{"sessions"},
+		judge: func(r *recording) outcome {
+			c, no := r.result("new")
+			if no != nil {
+				return *no
+			}
+			current, ok := stringField(c.answer.Result, "modes", "currentModeId")
+			available := elements(field(c.answer.Result, "modes", "availableModes"))
+			if !ok || len(available) == 0 {
+				return untried("the session has no modes")
+			}
+			for _, m := range available {
+				if id, _ := stringField(m, "id"); id == current {
+					return kept("it is", c.entries()...)
+				}
+			}
+			return brokenf(c.entries(), "the current mode %q is none of those available", short(current, 60))
+		},
+	},
+	{
+		ID: "set-mode", Title: "the mode can be set to one of those available", Level: Manners,
+		Quote:  "The current mode can be changed at any point during a session, whether the Agent is idle or generating a response.",
+		Source: modesPage + "#setting-the-current-mode",
+		scenes: []string{"sessions"},
+		judge: func(r *recording) outcome {
+			label := "set-mode"
+			if r.call(label) == nil {
+				label = "set-mode-back" // there is one mode only
+			}
+			if r.call(label) == nil && r.stopped == "" {
+				return untried("the session has no modes")
+			}
+			return accepted(r, label)
+		},
+	},
+	{
+		ID: "set-mode-unknown", Title: "a mode that there is none of is refused", Level: Manners,
+		Quote:  `"Must be one of the modes listed in availableModes": a client that hears of a success shows a mode that the agent is not in`,
+		Source: modesPage + "#from-the-client",
+		scenes: []string{"sessions"},
+		judge: func(r *recording) outcome {
+			if r.call("set-mode-unknown") == nil && r.stopped == "" {
+				return untried("the session has no modes")
+			}
+			return refused("set-mode-unknown", "session/set_mode with a mode that there is none of")(r)
+		},
+	},
+	{
+		ID: "set-config", Title: "setting a config option is answered with all of them", Level: Must,
+		Quote:  "The Agent MUST respond with the complete list of all configuration options and their current values",
+		Source: configPage + "#from-the-client",
+		scenes: []string{"sessions"},
+		judge: func(r *recording) outcome {
+			if r.call("set-config") == nil && r.stopped == "" {
+				return untried("the session has no config options that can be set")
+			}
+			c, no := r.result("set-config")
+			if no != nil {
+				return *no
+			}
+			created, no := r.result("new")
+			if no != nil {
+				return *no
+			}
+			entries := append(created.entries(), c.entries()...)
+			options := field(c.answer.Result, "configOptions")
+			if !isArray(options) {
+				return broken("the result has no configOptions", entries...)
+			}
+			ids := configIDs(elements(options))
+			for _, id := range configIDs(elements(field(created.answer.Result, "configOptions"))) {
+				if !slices.Contains(ids, id) {
+					return brokenf(entries, "the answer lacks the option %q", short(id, 60))
+				}
+			}
+			return kept("it has all of them", entries...)
+		},
+	},
+	{
+		ID: "list-available", Title: "session/list works where it is advertised", Level: Must,
+		Quote:  "The Agent MUST respond with a list of sessions and optional pagination metadata",
+		Source: sessionListPage + "#listing-sessions",
+		scenes: []string{"sessions"},
+		judge: func(r *recording) outcome {
+			c, no := r.advertised("list", "sessionCapabilities", "list")
+			if no != nil {
+				return *no
+			}
+			info := object(fields{"sessionId": str, "cwd": str}, fields{"title": str, "updatedAt": str})
+			if wrong := object(fields{"sessions": list(info)}, fields{"nextCursor": str}).misfits("result", c.answer.Result); len(wrong) > 0 {
+				return broken(say(wrong), c.entries()...)
+			}
+			return kept("it was answered with a list", c.entries()...)
+		},
+	},
+	{
+		ID: "list-empty", Title: "a list of no sessions is an empty one", Level: Must,
+		Quote:  "When no sessions match the criteria, the Agent MUST return an empty sessions array.",
+		Source: sessionListPage + "#listing-sessions",
+		scenes: []string{"sessions"},
+		judge: func(r *recording) outcome {
+			if r.call("list-nobody") == nil && r.stopped == "" {
+				return untried("it does not advertise sessionCapabilities.list")
+			}
+			c, no := r.reply("list-nobody")
+			switch {
+			case no != nil:
+				return *no
+			case c.answer.Error != nil:
+				return brokenf(c.entries(), "for a directory without sessions it was answered with an error: %s", errorText(c.answer.Error))
+			}
+			sessions := field(c.answer.Result, "sessions")
+			if !isArray(sessions) || len(elements(sessions)) > 0 {
+				return broken("for a directory without sessions the list is not an empty array", c.entries()...)
+			}
+			return kept("it is", c.entries()...)
+		},
+	},
+	{
+		ID: "list-cursor", Title: "a cursor that is none is refused", Level: Should,
+		Quote:  "Agents SHOULD return an error if the cursor is invalid",
+		Source: sessionListPage + "#pagination",
+		scenes: []string{"sessions"},
+		judge: func(r *recording) outcome {
+			if r.call("list-bad-cursor") == nil && r.stopped == "" {
+				return untried("it does not advertise sessionCapabilities.list")
+			}
+			return refused("list-bad-cursor", "session/list with a cursor that is none")(r)
+		},
+	},
+	{
+		ID: "close-available", Title: "session/close works where it is advertised", Level: Manners,
+		Quote:  "On success, the Agent responds with an empty result object",
+		Source: sessionSetupPage + "#closing-a-session",
+		scenes: []string{"sessions"},
+		judge: func(r *recording) outcome {
+			c, no := r.advertised("close", "sessionCapabilities", "close")
+			if no != nil {
+				return *no
+			}
+			if !isObject(c.answer.Result) {
+				return broken("the result is no object", c.entries()...)
+			}
+			return kept("the session was closed", c.entries()...)
+		},
+	},
+	{
+		ID: "close-cancels", Title: "closing a session ends the turn in it as cancelled", Level: Must,
+		Quote:  "The Agent MUST cancel any ongoing work for that session as if session/cancel had been called",
+		Source: sessionSetupPage + "#closing-a-session",
+		scenes: []string{"sessions"},
+		judge: func(r *recording) outcome {
+			closing := r.call("close")
+			switch _, speaking := r.mark("speaking"); {
+			case closing == nil && r.stopped == "":
+				return untried("it does not advertise sessionCapabilities.close")
+			case closing == nil:
+				return untried(r.stopped)
+			case !speaking:
+				return untried("no turn was going on; --prompt long=… says what makes the agent speak for a while")
+			case closing.answered && closing.answer.Error != nil:
+				return untried("session/close was answered with an error: " + errorText(closing.answer.Error))
+			}
+			c := r.call("prompt-to-close")
+			switch {
+			case c == nil:
+				return untried("there was no turn")
+			case c.answered && c.answerAt < closing.sentAt:
+				return untried("the turn was over when the session was closed")
+			}
+			entries := append(closing.entries(), c.entries()...)
+			switch stop, _ := stringField(c.answer.Result, "stopReason"); {
+			case !c.answered:
+				return broken("the turn did not end: "+c.why, entries...)
+			case c.answer.Error != nil:
+				return brokenf(entries, "the turn ended with an error: %s", errorText(c.answer.Error))
+			case stop != "cancelled":
+				return brokenf(entries, "the turn ended as %q", short(stop, 60))
+			}
+			return kept("it did", entries...)
+		},
+	},
+	{
+		ID: "load-available", Title: "session/load works where it is advertised, in a fresh process", Level: Must,
+		Quote:  "When all the conversation entries have been streamed to the Client, the Agent MUST respond to the original session/load request.",
+		Source: sessionSetupPage + "#loading-a-session",
+		scenes: []string{"sessions"},
+		judge: func(r *recording) outcome {
+			c, no := r.advertised("load", "loadSession")
+			if no != nil {
+				return *no
+			}
+			return kept("the session was loaded", c.entries()...)
+		},
+	},
+	{
+		ID: "load-replay", Title: "session/load replays what was said", Level: Must,
+		Quote:  "The Agent MUST replay the entire conversation to the Client in the form of session/update notifications",
+		Source: sessionSetupPage + "#loading-a-session",
+		scenes: []string{"sessions"},
+		judge: func(r *recording) outcome {
+			prompt, no := r.result("prompt")
+			if no != nil {
+				return *no
+			}
+			c, no := r.advertised("load", "loadSession")
+			if no != nil {
+				return untried("nothing was loaded: " + no.why)
+			}
+			spoken := r.words(prompt.sentAt, prompt.answerAt, "agent_message_chunk")
+			if len(spoken) == 0 {
+				return untried("nothing was said in the session")
+			}
+			replayed := r.words(c.sentAt, len(r.entries), "user_message_chunk", "agent_message_chunk")
+			if len(replayed) == 0 {
+				return broken("a prompt and an answer were exchanged in the session, and nothing of them was replayed", append(spoken[:1:1], c.entries()...)...)
+			}
+			return kept("it did", append(replayed[:1:1], c.entries()...)...)
+		},
+	},
+	{
+		ID: "load-order", Title: "the replay is complete when session/load is answered", Level: Must,
+		Quote:  "When all the conversation entries have been streamed to the Client, the Agent MUST respond to the original session/load request.",
+		Source: sessionSetupPage + "#loading-a-session",
+		scenes: []string{"sessions"},
+		judge: func(r *recording) outcome {
+			c, no := r.advertised("load", "loadSession")
+			if no != nil {
+				return untried("nothing was loaded: " + no.why)
+			}
+			settled, _ := r.mark("load-settled")
+			late := r.words(c.answerAt, settled.index, "user_message_chunk", "agent_message_chunk")
+			if len(late) > 0 {
+				return broken("a part of the conversation came after the answer", append(c.entries(), late[0])...)
+			}
+			before := r.words(c.sentAt, c.answerAt, "user_message_chunk", "agent_message_chunk")
+			if len(before) == 0 {
+				return untried("nothing was replayed")
+			}
+			return kept("nothing came after the answer", append(before[:1:1], c.entries()...)...)
+		},
+	},
+	{
+		ID: "load-unknown", Title: "a session that there is none of is not loaded", Level: Manners,
+		Quote:  "A user who hears of a success goes on in an empty conversation and believes that it is the old one.",
+		scenes: []string{"sessions"},
+		judge: func(r *recording) outcome {
+			if r.call("load-unknown") == nil && r.stopped == "" {
+				return untried("it does not advertise loadSession")
+			}
+			return refused("load-unknown", "session/load of a session that there is none of")(r)
+		},
+	},
+	{
+		ID: "resume-available", Title: "session/resume works where it is advertised, in a fresh process", Level: Manners,
+		Quote:  "Instead, it restores the session context, reconnects to the requested MCP servers, and returns once the session is ready to continue.",
+		Source: sessionSetupPage + "#resuming-a-session",
+		scenes: []string{"sessions"},
+		judge: func(r *recording) outcome {
+			c, no := r.advertised("resume", "sessionCapabilities", "resume")
+			if no != nil {
+				return *no
+			}
+			return kept("the session was resumed", c.entries()...)
+		},
+	},
+	{
+		ID: "resume-no-replay", Title: "session/resume replays nothing", Level: Must,
+		Quote:  "Unlike session/load, the Agent MUST NOT replay the conversation history via session/update notifications before responding.",
+		Source: sessionSetupPage + "#resuming-a-session",
+		scenes: []string{"sessions"},
+		judge: func(r *recording) outcome {
+			prompt, no := r.result("prompt")
+			if no != nil {
+				return *no
+			}
+			c, no := r.advertised("resume", "sessionCapabilities", "resume")
+			if no != nil {
+				return untried("nothing was resumed: " + no.why)
+			}
+			if len(r.words(prompt.sentAt, prompt.answerAt, "agent_message_chunk")) == 0 {
+				return untried("nothing was said in the session")
+			}
+			replayed := r.words(c.sentAt, c.answerAt, "user_message_chunk", "agent_message_chunk")
+			if len(replayed) > 0 {
+				return broken("the conversation was replayed before the answer", append(replayed[:1:1], c.entries()...)...)
+			}
+			return kept("nothing was replayed", c.entries()...)
+		},
+	},
+}
+
+// advertised returns a request that tries a capability, and its answer, which is a result.
+// Else no says why there is none; that is broken where the capability was advertised.
+func (r *recording) advertised(label string, capability ...string) (c *call, no *outcome) {
+	caps, hello, no := r.capabilities()
+	if no != nil {
+		return nil, no
+	}
+	name := strings.Join(capability, ".")
+	if at := field(caps, capability...); !flag(caps, capability...) && !isObject(at) {
+		o := untried(fmt.Sprintf("it does not advertise %s", name))
+		return nil, &o
+	}
+	c, no = r.reply(label)
+	switch {
+	case c == nil:
+		return nil, no
+	case no != nil:
+		o := broken(c.why, append(hello.entries(), c.entries()...)...)
+		return c, &o
+	case c.answer.Error != nil:
+		o := brokenf(append(hello.entries(), c.entries()...), "it advertises %s, and answered %s with an error: %s", name, c.method, errorText(c.answer.Error))
+		return c, &o
+	}
+	return c, nil
+}
+
+// accepted judges a request that is to be answered with a result.
+func accepted(r *recording, label string) outcome {
+	c, no := r.reply(label)
+	switch {
+	case no != nil:
+		return *no
+	case c.answer.Error != nil:
+		return brokenf(c.entries(), "%s was answered with an error: %s", c.method, errorText(c.answer.Error))
+	}
+	return kept(c.method+" was answered", c.entries()...)
+}
+
+// survived judges a request after something that a lesser agent does not outlive: it is to
+// be answered, with a result if it has to be one.
+func survived(r *recording, label, well string, result bool) outcome {
+	c, no := r.reply(label)
+	switch {
+	case c == nil:
+		return *no
+	case no != nil:
+		return broken(c.why, c.entries()...)
+	case result && c.answer.Error != nil:
+		return brokenf(c.entries(), "%s was answered with an error: %s", c.method, errorText(c.answer.Error))
+	}
+	return kept(well, c.entries()...)
+}
+
+// words returns the entries in [from, to) that are updates of one of these kinds, with a
+// content that is not empty.
+func (r *recording) words(from, to int, kinds ...string) []transcript.Entry {
+	var list []transcript.Entry
+	for u := range r.updates(from, to) {
+		text, isText := stringField(u.body, "content", "text")
+		if slices.Contains(kinds, u.kind) && (!isText || text != "") {
+			list = append(list, r.entries[u.at])
+		}
+	}
+	return list
+}
+
+func configIDs(options []json.RawMessage) []string {
+	var ids []string
+	for _, o := range options {
+		if id, ok := stringField(o, "id"); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,27 @@
+package conform
+
+import "os"
+
+// sceneDirectories is sessions in directories that are good and others that are not.
+var sceneDirectories = scene{
+	name:  "directories",
+	about: "sessions in directories that are not absolute, are not there, or are files; params that make no sense",
+	play: func(a *actor) {
+		if _, ok := a.session(); !ok {
+			return
+		}
+		file := a.path("file")
+		if err := os.WriteFile(file, []byte("no directory\n"), 0o600); err != nil {
+			a.stop("the scratch directory: %v", err)
+			return
+		}
+		a.call("new-relative", "session/new", newParams("."))
+		a.call("new-missing", "session/new", newParams(a.path("nowhere")))
+		a.call("new-file", "session/new", newParams(file))
+		a.call("new-without-cwd", "session/new", map[string]any{"mcpServers": []any{}})
+		meta := newParams(a.mkdir("meta"))
+		meta["_meta"] = map[string]any{"errand.example/check": []any{1, "two", nil}}
+		a.call("new-meta", "session/new", meta)
+		a.call("new-after", "session/new", newParams(a.mkdir("after")))
+	},
+}

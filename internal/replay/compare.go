@@ -24,6 +24,7 @@ var different = map[string][]string{
 	"session/resume":   {"params.cwd"},
 	"session/fork":     {"params.cwd"},
 	"session/list":     {"params.cwd"},
+	"session/prompt":   {"params.messageId"},
 	"$/cancel_request": {"params.requestId"},
 	"terminal/create":  {"result.terminalId"},
 }
@@ -124,7 +125,7 @@ func (c *comparison) values(path string, recorded, live any) *mismatch {
 		}
 		return nil
 	case string:
-		if l, ok := live.(string); ok && (r == l || matches(r, c.dirs.toRecorded(l))) {
+		if l, ok := live.(string); ok && (r == l || c.matches(r, c.dirs.toRecorded(l))) {
 			return nil
 		}
 	case json.Number:
@@ -147,28 +148,36 @@ func at(object map[string]any, name string) any {
 	return absent{}
 }
 
-// matches reports whether text is what was recorded, where a secret that was taken out may
-// have been anything.
-func matches(recorded, text string) bool {
-	parts := strings.Split(recorded, redact.Mark)
-	if len(parts) == 1 {
-		return recorded == text
+// matches reports whether text is what was recorded, where a secret that was taken out, or
+// what was given another name, may have been anything.
+func (c *comparison) matches(recorded, text string) bool {
+	var parts []string
+	rest := 0
+	for _, at := range anything.FindAllStringIndex(recorded, -1) {
+		if c.theirs[recorded[at[0]:at[1]]] {
+			continue
+		}
+		parts = append(parts, recorded[rest:at[0]])
+		rest = at[1]
+	}
+	last := recorded[rest:]
+	if len(parts) == 0 {
+		return last == text
 	}
 	text, ok := strings.CutPrefix(text, parts[0])
-	if !ok {
-		return false
-	}
-	for _, part := range parts[1 : len(parts)-1] {
-		if _, text, ok = strings.Cut(text, part); !ok {
-			return false
+	for _, part := range parts[1:] {
+		if ok {
+			_, text, ok = strings.Cut(text, part)
 		}
 	}
-	return strings.HasSuffix(text, parts[len(parts)-1])
+	return ok && strings.HasSuffix(text, last)
 }
 
 // placeholder is what a rule of transcript.Normalize puts in the place of what differs
-// from run to run.
+// from run to run. It is anything where it is all of a string; within one only the names are
+// that nobody else would write.
 var (
+	anything    = regexp.MustCompile(regexp.QuoteMeta(redact.Mark) + `|\$(?:time|version|(?:client|agent|session|call|message|terminal|elicitation)-[0-9]+)\b`)
 	placeholder = regexp.MustCompile(`"(\$[A-Za-z][A-Za-z0-9_-]*)"`)
 	wholeText   = regexp.MustCompile(`^\$[A-Za-z][A-Za-z0-9_-]*$`)
 )

@@ -12,9 +12,7 @@ func (r *run) makeDo(f frame) {
 	}
 	if s := r.find(f); s != nil {
 		r.passOver(s)
-		if s.frame.session != "" && f.session != "" {
-			r.same.bound[s.frame.session] = f.session
-		}
+		r.call(s.frame.session, f.session)
 		r.compareCall(s, f) // for what the parent chose a name of
 		r.take(s, f)
 		r.advance()
@@ -112,9 +110,7 @@ func (r *run) skip(s *step) {
 			continue
 		}
 		switch between.kind {
-		case agentSay, agentStderr, agentAsk:
-			between.done = true
-		case clientAnswer:
+		case agentSay, agentStderr, agentAsk, clientAnswer:
 			between.done = true
 		}
 	}

@@ -229,18 +229,18 @@ func (l *lane) open() bool {
 	return true
 }
 
-// window returns the requests and notifications of the client that may come next: those
-// up to the next thing that the agent says.
+// window returns what of the client may come next: up to the next thing that the agent
+// says.
 func (l *lane) window() []*step {
 	if !l.open() {
 		return nil
 	}
 	var list []*step
 	for _, s := range l.steps[l.next:] {
-		switch {
-		case !s.kind.isClient():
-			return list
-		case s.kind != clientAnswer && !s.done:
+		if !s.kind.isClient() {
+			break
+		}
+		if !s.done {
 			list = append(list, s)
 		}
 	}

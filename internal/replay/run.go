@@ -156,7 +156,7 @@ func (s *step) name() string {
 
 // compareCall compares a request or notification with the recorded one.
 func (r *run) compareCall(s *step, f frame) *mismatch {
-	c := r.same
+	c := r.same // a copy: this may not be the one that is meant
 	c.ignored = different[f.method]
 	c.dirs = slices.Clone(c.dirs)
 	c.dirs.add(member(s.frame.params, "cwd"), member(f.params, "cwd"))
@@ -175,7 +175,15 @@ func (r *run) take(s *step, f frame) {
 		r.same.dirs.add(member(s.frame.params, "cwd"), member(f.params, "cwd"))
 	}
 	if s.kind == clientCall && f.method == methodPrompt {
+		r.call(member(s.frame.params, "messageId"), member(f.params, "messageId"))
 		s.lane.turns = append(s.lane.turns, s)
+	}
+}
+
+// call notes what the parent calls something that it has named.
+func (r *run) call(recorded, live string) {
+	if recorded != "" && live != "" {
+		r.same.bound[recorded] = live
 	}
 }
 
@@ -198,8 +206,8 @@ func (r *run) answer(f frame) {
 		r.differ(nil, recorded, fmt.Sprintf("the answer to %s differs from the recording (entry %d) at %s", ask.frame.method, recorded.entry, m))
 		return
 	}
-	if id := member(recorded.frame.result, "terminalId"); id != "" && ask.frame.method == "terminal/create" {
-		r.same.bound[id] = member(f.result, "terminalId")
+	if ask.frame.method == "terminal/create" {
+		r.call(member(recorded.frame.result, "terminalId"), member(f.result, "terminalId"))
 	}
 	recorded.done = true
 	r.advance()

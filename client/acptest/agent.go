@@ -50,8 +50,9 @@ type core struct {
 	agent   *client.Agent
 	talk    *recording
 	timeout time.Duration
-	last    time.Time // when the test must have its failure; zero for never
-	ruled   bool      // there is a policy that answers
+	last    time.Time      // when the test must have its failure; zero for never
+	ruled   bool           // there is a policy that answers
+	offers  client.Options // as the test gave them
 	closing chan struct{}
 	once    sync.Once // guards the close of closing
 	// running are the goroutines that prompt, and the one that waits for the end of the
@@ -82,7 +83,7 @@ func Start(t testing.TB, cmd client.Command, o *Options) *Agent {
 	cmd.Dir = cmp.Or(cmd.Dir, temp)
 	c := &core{
 		journal: newJournal(), timeout: cmp.Or(o.Timeout, DefaultTimeout), last: lastMoment(t),
-		ruled: o.Client.Permission != nil, closing: make(chan struct{}),
+		ruled: o.Client.Permission != nil, offers: o.Client, closing: make(chan struct{}),
 	}
 	a := &Agent{core: c, t: t}
 	opts := c.options(o.Client)
@@ -92,6 +93,7 @@ func Start(t testing.TB, cmd client.Command, o *Options) *Agent {
 	if c.agent, err = client.Start(ctx, cmd, &opts); err != nil {
 		a.fatal("Start", "the agent did not start: "+text(err))
 	}
+	c.change(func() { c.heard++ })
 	c.running.Go(func() {
 		<-c.agent.Conn().Done()
 		c.change(func() { c.gone = true })

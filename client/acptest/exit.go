@@ -36,7 +36,7 @@ func (a *Agent) Wait() *Exit {
 		}
 	})
 	defer close(done)
-	a.wait("Wait", func() (bool, string) { return gone, "" }, nil)
+	a.wait("Wait", func() (bool, string) { return gone, "" }, func() string { return "; the agent lives on" })
 	return a.Close()
 }
 

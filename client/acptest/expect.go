@@ -139,7 +139,12 @@ func (t *Turn) File(op client.FileOp, path string) client.FileRecord {
 		}
 		r = *e.file
 		return true, ""
-	}, nil)
+	}, func() string {
+		if t.a.offers.Files == client.FilesNone {
+			return "; the agent was offered no files (Options.Client.Files)"
+		}
+		return ""
+	})
 	return r
 }
 
@@ -157,7 +162,12 @@ func (t *Turn) Command(part string) client.CommandRecord {
 		}
 		r = *e.command
 		return true, ""
-	}, nil)
+	}, func() string {
+		if !t.a.offers.Terminals {
+			return "; the agent was offered no terminals (Options.Client.Terminals)"
+		}
+		return ""
+	})
 	return r
 }
 

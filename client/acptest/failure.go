@@ -9,7 +9,8 @@ import (
 )
 
 // wait calls look, with the journal's mutex held, until it has found what was expected,
-// or says why that will not come any more. instead says what there is in its place.
+// or says why that will not come any more; on a second line it may say what to do about
+// that. instead says what there is in its place.
 func (a *Agent) wait(what string, look func() (found bool, why string), instead func() string) {
 	a.t.Helper()
 	patience, bound := a.patience()
@@ -22,7 +23,10 @@ func (a *Agent) wait(what string, look func() (found bool, why string), instead 
 			why = "it did not come " + bound
 		}
 		if !found && why != "" && instead != nil {
-			why += instead()
+			reason, advice, more := strings.Cut(why, "\n")
+			if why = reason + instead(); more {
+				why += "\n" + advice
+			}
 		}
 		changed := a.changed
 		a.mu.Unlock()
@@ -61,16 +65,33 @@ const shownEntries = 200
 
 // conversation shows what was said so far, and the agent's stderr among it.
 func (a *Agent) conversation() string {
-	talk := a.talk.sofar(a.agent)
+	if a.ended() {
+		a.shut() // what it left unsaid in its pipes belongs to it, and how it ended
+	}
+	talk := a.sofar()
 	if talk == nil {
 		return "There was no conversation."
 	}
+	talk.Cut = false // it goes on
 	var left string
 	if n := len(talk.Entries) - shownEntries; n > 0 {
 		left = fmt.Sprintf(", the first %d lines left out", n)
 		talk.Entries = talk.Entries[n:]
 	}
 	return "The conversation, with the agent's stderr" + left + ":\n" + strings.TrimRight(talk.String(), "\n")
+}
+
+// ended reports whether the process has ended by itself.
+func (a *Agent) ended() bool {
+	if a.agent == nil {
+		return false
+	}
+	select {
+	case <-a.agent.Exited():
+		return true
+	default:
+		return false
+	}
 }
 
 func list(lines []string) string { return visible.Line(strings.Join(lines, "; ")) }

@@ -43,6 +43,7 @@ type journal struct {
 	calls   map[callKey]*acp.ToolCallUpdate
 	open    map[acp.SessionId]*Turn // the last turn of each session of ours, nil before
 	gone    bool                    // there will be no more of the agent
+	heard   int64                   // how many frames of the agent are behind what is here
 }
 
 type callKey struct {
@@ -81,6 +82,7 @@ func (j *journal) update(u *client.Update) {
 			j.mention(e, call)
 		}
 		j.events = append(j.events, e)
+		j.heard++
 	})
 }
 
@@ -90,6 +92,7 @@ func (j *journal) asked(req permission.Request) {
 	j.change(func() {
 		j.mention(e, &req.ToolCall)
 		j.events = append(j.events, e)
+		j.heard++
 	})
 }
 

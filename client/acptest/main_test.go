@@ -9,5 +9,6 @@ import (
 
 func TestMain(m *testing.M) {
 	acptest.Hook() // re-executed as an agent, this does not return
+	acptest.UpdateFlag()
 	leak.Main(m)
 }

@@ -1,6 +1,7 @@
 package acptest
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/errand-acp/errand/permission"
@@ -63,7 +64,7 @@ func (p *Permission) Select(id string) {
 			return
 		}
 	}
-	p.t.a.fatal(what, "there is no such option among those of "+tell(p.ask))
+	p.t.a.fatal(what, "there is no such option: "+tell(p.ask))
 }
 
 // Cancel answers `cancelled`, which agents take for the user's abort of the turn. The
@@ -83,9 +84,9 @@ func (p *Permission) Record() permission.Record {
 func (p *Permission) choose(method string, policy permission.Policy, missing string) {
 	p.t.a.t.Helper()
 	what := p.what + "." + method + "()"
-	d := policy.Decide(p.t.a.t.Context(), p.ask.req)
+	d := policy.Decide(context.Background(), p.ask.req)
 	if d.OptionID == "" {
-		p.t.a.fatal(what, "there is no option "+missing+" among those of "+tell(p.ask))
+		p.t.a.fatal(what, "there is no option "+missing+": "+tell(p.ask))
 	}
 	p.answer(what, d.OptionID)
 }

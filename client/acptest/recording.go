@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/client/transcript"
 )
 
@@ -54,25 +53,25 @@ func (r *recording) Write(line []byte) (int, error) {
 // is never recorded as a frame.
 const settle = 2 * time.Second
 
-// sofar is the conversation up to now, nil if there was none. agent is nil where it did not
-// start.
-func (r *recording) sofar(agent *client.Agent) *transcript.Transcript {
-	var frames int64
-	if agent != nil {
-		stats := agent.Conn().Stats()
-		frames = stats.Received + stats.Sent
+// sofar is the conversation up to now, nil if there was none: at least all that the test
+// knows of.
+func (a *Agent) sofar() *transcript.Transcript {
+	var sent, heard int64
+	if a.agent != nil {
+		// The connection counts an answer a moment after it is known here.
+		stats := a.agent.Conn().Stats()
+		a.mu.Lock()
+		sent, heard = stats.Sent, max(stats.Received, a.heard)
+		a.mu.Unlock()
 	}
 	timer := time.NewTimer(settle)
 	defer timer.Stop()
 	for late := false; ; {
-		r.mu.Lock()
-		text, changed := slices.Clone(r.text), r.changed
-		r.mu.Unlock()
-		if talks, _ := transcript.Read(bytes.NewReader(text)); len(talks) > 0 {
-			if t := talks[0]; late || t.End() != nil || messages(t) >= frames {
-				return t
-			}
-		} else if late || agent == nil {
+		t, changed := a.talk.now()
+		switch {
+		case t != nil && (late || t.End() != nil || messages(t, transcript.FromClient) >= sent && messages(t, transcript.FromAgent) >= heard):
+			return t
+		case t == nil && (late || a.agent == nil):
 			return nil
 		}
 		select {
@@ -83,9 +82,23 @@ func (r *recording) sofar(agent *client.Agent) *transcript.Transcript {
 	}
 }
 
-func messages(t *transcript.Transcript) (n int64) {
+// now is what has been recorded, nil if nothing, and is told when there is more.
+func (r *recording) now() (*transcript.Transcript, <-chan struct{}) {
+	r.mu.Lock()
+	text, changed := slices.Clone(r.text), r.changed
+	r.mu.Unlock()
+	talks, _ := transcript.Read(bytes.NewReader(text)) // written by a Writer, whole lines
+	if len(talks) == 0 {
+		return nil, changed
+	}
+	return talks[0], changed
+}
+
+func messages(t *transcript.Transcript, from transcript.From) (n int64) {
 	for _, e := range t.Entries {
-		n += int64(len(e.Messages()))
+		if e.From == from {
+			n += int64(len(e.Messages()))
+		}
 	}
 	return n
 }
@@ -94,7 +107,7 @@ func messages(t *transcript.Transcript) (n int64) {
 // after [Agent.Close]. Secrets are replaced in it.
 func (a *Agent) Transcript() *transcript.Transcript {
 	a.t.Helper()
-	t := a.talk.sofar(a.agent)
+	t := a.sofar()
 	if t == nil {
 		a.t.Fatal("acptest: Transcript: nothing was recorded")
 	}

@@ -38,6 +38,7 @@ func (a *Agent) Session(dir string) *Session {
 	if err != nil {
 		a.fatal(what, "the agent made no session: "+text(err))
 	}
+	a.change(func() { a.heard++ })
 	return &Session{a: a, session: session}
 }
 

@@ -1,10 +1,13 @@
 package acptest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/coder/acp-go-sdk"
+
+	"github.com/errand-acp/errand/internal/visible"
 )
 
 // ToolCall is a tool call of the agent. What it expects is looked for from the call's
@@ -47,7 +50,7 @@ func (t *Turn) calls() string {
 			break
 		}
 		if e.call != nil && e.before == nil && t.concerns(e) {
-			calls = append(calls, fmt.Sprintf("%s %s", quoted(string(deref(e.call.Kind))), quoted(deref(e.call.Title))))
+			calls = append(calls, name(e.call))
 		}
 	}
 	if calls == nil {
@@ -135,9 +138,14 @@ func (c *ToolCall) expect(what string, fits func(*acp.ToolCallUpdate) (ok bool, 
 	}, func() string { return "; the call is " + describe(c.latest()) })
 }
 
+// name is what people know a call by.
+func name(call *acp.ToolCallUpdate) string {
+	return strings.TrimLeft(visible.Line(string(deref(call.Kind)))+" "+quoted(deref(call.Title)), " ")
+}
+
 // describe is a call in short.
 func describe(call *acp.ToolCallUpdate) string {
-	words := fmt.Sprintf("%s %s, status %s", quoted(string(deref(call.Kind))), quoted(deref(call.Title)), quoted(string(deref(call.Status))))
+	words := fmt.Sprintf("%s, status %s", name(call), cmp.Or(visible.Line(string(deref(call.Status))), "not said"))
 	for _, l := range call.Locations {
 		words += ", at " + quoted(l.Path)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/visible"
 )
 
 // Turn is a prompt turn: what the agent makes of one prompt.
@@ -42,8 +43,13 @@ func (t *Turn) run(ctx context.Context, blocks []acp.ContentBlock, sent chan str
 	defer close(t.done)
 	defer t.stop(nil)
 	answer, err := t.s.session.Prompt(ctx, blocks, &client.PromptOptions{
-		OnSent:  func() { close(sent) },
-		OnReply: func() { t.a.change(t.end) },
+		OnSent: func() { close(sent) },
+		OnReply: func() {
+			t.a.change(func() {
+				t.a.heard++
+				t.end()
+			})
+		},
 	})
 	t.a.change(func() {
 		t.end() // unless the agent's answer has done it
@@ -123,8 +129,8 @@ func (t *Turn) await(what string) {
 		}
 		for _, e := range t.a.events[t.from:] {
 			if k := e.ask; k != nil && t.concerns(e) && k.claimed && !t.cancelled && !t.a.ruled && !k.given && k.record == nil {
-				return false, "the test has not answered the permission request " + tell(k) +
-					": Allow, Reject, Select or Cancel it"
+				return false, "the test has not answered a permission request: " + tell(k) +
+					"\nAnswer it before: Allow, Reject, Select or Cancel"
 			}
 		}
 		return false, ""
@@ -239,23 +245,18 @@ func surprise(k *ask) string {
 
 // tell is a permission request in short.
 func tell(k *ask) string {
-	var words []string
-	if kind := deref(k.req.ToolCall.Kind); kind != "" {
-		words = append(words, quoted(string(kind)))
-	}
+	what := "tool call " + quoted(string(k.req.ToolCall.ToolCallId))
 	if title := deref(k.req.ToolCall.Title); title != "" {
-		words = append(words, quoted(title))
+		what = quoted(title) + " (" + what + ")"
 	}
-	words = append(words, "for tool call "+quoted(string(k.req.ToolCall.ToolCallId)))
-	return strings.Join(words, " ") + ", options " + offered(k)
-}
-
-func offered(k *ask) string {
+	if kind := deref(k.req.ToolCall.Kind); kind != "" {
+		what = visible.Line(string(kind)) + " " + what
+	}
 	var options []string
 	for _, o := range k.req.Options {
-		options = append(options, fmt.Sprintf("%q (%s)", string(o.OptionId), cmp.Or(strings.Trim(quoted(string(o.Kind)), `"`), "no kind")))
+		options = append(options, quoted(string(o.OptionId))+" ("+visible.Line(string(o.Kind))+")")
 	}
-	return cmp.Or(strings.Join(options, ", "), "none")
+	return what + ", offering " + cmp.Or(strings.Join(options, ", "), "no option")
 }
 
 func deref[T any](p *T) (v T) {
@@ -264,4 +265,3 @@ func deref[T any](p *T) (v T) {
 	}
 	return v
 }
-

@@ -1,0 +1,184 @@
+package acptest_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/client/acptest"
+	"github.com/errand-acp/errand/permission"
+)
+
+// turnOf starts an agent that follows the script, and a turn.
+func turnOf(t testing.TB, src string, o *acptest.Options) (*acptest.Agent, *acptest.Turn) {
+	t.Helper()
+	agent := acptest.Start(t, acptest.Script(t, src), o)
+	return agent, agent.Session("").Prompt("go")
+}
+
+// What a test sees that fails, for each way to fail.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	quick := &acptest.Options{Timeout: 300 * time.Millisecond}
+	allow := &acptest.Options{Client: client.Options{Permission: permission.Allow()}}
+	turn := func(src string, o *acptest.Options, expect func(a *acptest.Agent, turn *acptest.Turn)) func(testing.TB) {
+		return func(t testing.TB) {
+			a, turn := turnOf(t, src, o)
+			expect(a, turn)
+		}
+	}
+	for name, test := range map[string]func(t testing.TB){
+		"text that does not come": turn(`stderr "a warning\n"; on session/prompt; text "Hello, "; text "you"`, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Text("Hello"); turn.Text("world") }),
+		"text in time": turn(`on session/prompt; text "Hello"; wait forever`, quick,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Text("world") }),
+		"no text at all": turn(`on session/prompt; thought "hm"`, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Text("") }),
+		"text in the wrong order": turn(`on session/prompt; text "one"; text "two"`, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Text("two"); turn.Text("one") }),
+		"a tool call of another kind": turn(`on session/prompt; tool a "Read a" kind=read; tool b "Run b" kind=execute`, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.ToolCall("edit") }),
+		"no tool call": turn("", nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.ToolCall("edit") }),
+		"a call that failed": turn(`on session/prompt; tool a "Read a" kind=read; tool-update a status=failed; wait forever`, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.ToolCall("read").Status("completed") }),
+		"a call that goes on": turn(`on session/prompt; tool a "Read a" kind=read path=a.txt status=in_progress`, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.ToolCall("read").Status("completed") }),
+		"a call of another file": turn(`on session/prompt; tool a "Read a" kind=read path=/a.txt`, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.ToolCall("read").Path("/b.txt") }),
+		"a permission nobody expects": turn(writer, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Text("Done") }),
+		"a permission of another kind": turn(writer, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Permission("execute") }),
+		"a permission nobody expects at the end": turn(writer, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Stop("end_turn") }),
+		"a permission nobody answers": turn(writer, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Permission("edit"); turn.Stop("end_turn") }),
+		"a permission that does not come": turn("", nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Permission("edit") }),
+		"a permission in a turn that nobody awaits": turn(writer, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.ToolCall("edit"); turn.ToolCall("edit") }),
+		"an option that is not offered": turn(writer, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Permission("edit").Select("perhaps") }),
+		"nothing that allows": turn(`on session/prompt; permission a "A"; option no reject_once "No"; end`, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Permission("A").Allow() }),
+		"nothing at all offered": turn(`on session/prompt; permission a "A"; end`, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Permission("A").Reject() }),
+		"an answer twice": turn(writer, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) {
+				p := turn.Permission("")
+				p.Allow()
+				turn.Stop("end_turn")
+				p.Reject()
+			}),
+		"an answer beside the policy": turn(writer, allow,
+			func(_ *acptest.Agent, turn *acptest.Turn) {
+				p := turn.Permission("")
+				turn.Stop("end_turn")
+				p.Allow()
+			}),
+		"an answer after a cancel": turn(writer, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) {
+				p := turn.Permission("")
+				turn.Cancel()
+				turn.Stop("cancelled")
+				p.Allow()
+			}),
+		"another stop reason": turn(`on session/prompt; stop refusal`, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Stop("end_turn") }),
+		"no stop reason": turn(`on session/prompt; reply {"done": true}`, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Stop("end_turn") }),
+		"an end that does not come": turn(`on session/prompt; wait forever`, quick,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Stop("end_turn") }),
+		"an error for an end": turn(`on session/prompt; fail -32603 "no \"key\"" {"a": 1}`, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Stop("end_turn") }),
+		"an end for an error": turn("", nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Error("") }),
+		"another kind of error": turn(`on session/prompt; fail -32603 "no"`, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Error(client.KindExit) }),
+		"an agent that dies": turn(`on session/prompt; text "half"; stderr "panic: oh\n"; noise "panicking"; exit 2`, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Text("whole") }),
+		"an update that does not come": turn(`on session/prompt; plan "a"`, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Update("plan"); turn.Update("plan") }),
+		"a file that is not written": turn("", nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.File(client.FileWrite, "a.txt") }),
+		"a command that is not run": turn("", nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Command("make") }),
+		"another exit status": turn(`on eof; exit 4`, nil,
+			func(a *acptest.Agent, turn *acptest.Turn) { turn.Stop("end_turn"); a.Close().Clean() }),
+		"no signal": turn(`on eof; exit 4`, nil,
+			func(a *acptest.Agent, turn *acptest.Turn) { turn.Stop("end_turn"); a.Close().Signal("SIGTERM") }),
+		"an agent that is deaf": turn(`on eof; wait forever`, &acptest.Options{Client: client.Options{Graces: client.Graces{EOF: 100 * time.Millisecond}}},
+			func(a *acptest.Agent, turn *acptest.Turn) { turn.Stop("end_turn"); a.Close().Clean() }),
+		"noise on stdout": turn(`on session/prompt; noise "starting…\x1b[31m"`, nil,
+			func(a *acptest.Agent, turn *acptest.Turn) { turn.Stop("end_turn"); a.Close().Clean() }),
+		"an agent that lives on": turn("", quick,
+			func(a *acptest.Agent, turn *acptest.Turn) { turn.Stop("end_turn"); a.Wait() }),
+		"a second prompt": func(t testing.TB) {
+			s := acptest.Start(t, acptest.Script(t, `on session/prompt; wait forever`), nil).Session("")
+			s.Prompt("one")
+			s.Prompt("two").Stop("end_turn")
+		},
+		"no update between turns": func(t testing.TB) {
+			a, turn := turnOf(t, "", quick)
+			turn.Stop("end_turn")
+			a.Session("").Update("available_commands_update")
+		},
+		"no update of an agent that has gone": func(t testing.TB) {
+			s := acptest.Start(t, acptest.Script(t, `on session/prompt; exit 0`), nil).Session("")
+			s.Prompt("go").Error(client.KindExit)
+			s.Update("available_commands_update")
+		},
+		"no session": func(t testing.TB) {
+			acptest.Start(t, acptest.Script(t, `on session/new; fail -32000 "Log in first"`), nil).Session("")
+		},
+		"no directory": func(t testing.TB) {
+			acptest.Start(t, acptest.Script(t, ""), nil).Session("testdata/no such directory")
+		},
+		"no start": func(t testing.TB) {
+			acptest.Start(t, acptest.Script(t, `stderr "no model\n"; exit 1`), nil)
+		},
+		"no program": func(t testing.TB) {
+			acptest.Start(t, client.Command{Path: "no-such-agent"}, nil)
+		},
+		"a bad timeout": func(t testing.TB) {
+			acptest.Start(t, client.Command{Path: "no-such-agent"}, &acptest.Options{Timeout: -1})
+		},
+		"a bad script": func(t testing.TB) { acptest.Script(t, "no such statement") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := try(t, test)
+			if !f.Failed() {
+				t.Fatal("the test passes")
+			}
+			golden(t, filepath.Join("testdata", "failures", strings.ReplaceAll(name, " ", "-")+".txt"), f.constant())
+		})
+	}
+}
+
+// golden compares a text with a file.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if f := flag.Lookup("update"); f != nil && f.Value.String() == "true" {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}

@@ -113,7 +113,7 @@ func judgeNotAdvertised(r *recording) outcome {
 		return *no
 	}
 	var tried []transcript.Entry
-	for _, c := range []struct{ label, capability string }{{"image", "image"}, {"audio", "audio"}, {"resource", "embeddedContext"}} {
+	for _, c := range []struct{ label, capability string }{{"image", "image"}, {"audio", "audio"}, {"resource", "embeddedContext"}, {unknownContent, unknownContent}} {
 		if flag(caps, "promptCapabilities", c.capability) {
 			continue
 		}
@@ -127,7 +127,8 @@ func judgeNotAdvertised(r *recording) outcome {
 		tried = append(tried, sent.entries()...)
 	}
 	if tried == nil {
-		return untried("it advertises every type of content, or was not prompted with the others")
+		_, no := r.reply(unknownContent)
+		return *no
 	}
 	again := r.call("again")
 	if again == nil || !again.answered {
@@ -189,8 +190,8 @@ func judgeBusy(r *recording) outcome {
 		return broken("the second: "+second.why, shown...)
 	}
 	after := r.call("busy-after")
-	if after == nil || !after.answered || after.answer.Error != nil {
-		return broken("both were answered, but not a prompt in a new session after them", shown...)
+	if after == nil || !after.answered || first.hasResult && after.answer.Error != nil {
+		return broken("both were answered, but no prompt in a new session after them", shown...)
 	}
 	return kept("both were answered, and a prompt after them", append(shown, after.entries()...)...)
 }

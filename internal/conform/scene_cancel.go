@@ -16,7 +16,13 @@ var sceneCancel = scene{
 			return
 		}
 		a.cancel("idle-cancel", session)
-		if !a.converse("idle-after", session, a.prompt(PromptText)) {
+		answer, ok := a.call("idle-after", "session/prompt", promptOf(session, a.prompt(PromptText)))
+		switch {
+		case !ok:
+			a.stop("the prompt %q was not answered", "idle-after")
+			return
+		case answer.Error != nil:
+			a.stop("the agent answers prompts with an error: %s%s", errorText(answer.Error), loginHint(answer))
 			return
 		}
 		a.cancel("late-cancel", session)

@@ -12,7 +12,7 @@ import (
 // said that it takes it or not, and then once more with text.
 var sceneContent = scene{
 	name:  "content",
-	about: "prompts with text, a resource link, an image, audio and an embedded resource",
+	about: "prompts with text, a resource link, an image, audio, an embedded resource and what there is none of",
 	play: func(a *actor) {
 		session, ok := a.session()
 		if !ok {
@@ -34,6 +34,7 @@ var sceneContent = scene{
 			{"type": "image", "mimeType": "image/png", "data": onePixel},
 			{"type": "audio", "mimeType": "audio/wav", "data": base64.StdEncoding.EncodeToString(silence)},
 			{"type": "resource", "resource": map[string]any{"uri": uri, "mimeType": "text/plain", "text": noteText}},
+			{"type": unknownContent, "data": noteText},
 		} {
 			kind := block["type"].(string)
 			if !a.converse(kind, session, a.prompt(PromptText), block) {
@@ -48,6 +49,9 @@ var sceneContent = scene{
 const afterTurn = 100 * time.Millisecond
 
 const (
+	// unknownContent is a type of content that no agent can advertise.
+	unknownContent = "_errand_unknown"
+
 	noteText = "A note of the conformance check. Nothing needs to be done about it.\n"
 	// onePixel is a PNG of one transparent pixel.
 	onePixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="

@@ -2,6 +2,8 @@ package script
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strconv"
 
 	"github.com/coder/acp-go-sdk"
@@ -19,6 +21,11 @@ var answerStatements = []*statement{
 		usage: "fail CODE TEXT [JSON]",
 		doc:   "Answers the request with an error: code, message, data.",
 		run:   runFail,
+	},
+	{
+		usage: "require cwd",
+		doc:   "Answers the request with error -32602 unless its `cwd` is the absolute path of a directory.",
+		run:   runRequireCwd,
 	},
 	{
 		usage: "answer FIELDS",
@@ -73,6 +80,24 @@ func runFail(t *task, c *call) error {
 	t.finish(err)
 	return nil
 }
+
+// runRequireCwd is what an agent does that works in the directories that it is given. It
+// is no default: a test's agent may be one in another world of paths.
+//
+// https://agentclientprotocol.com/protocol/session-setup#working-directory
+func runRequireCwd(t *task, _ *call) error {
+	cwd := t.message.cwd
+	info, err := os.Stat(cwd)
+	switch {
+	case !filepath.IsAbs(cwd):
+		t.finish(&acp.RequestError{Code: invalidParams, Message: "cwd is no absolute path"})
+	case err != nil || !info.IsDir():
+		t.finish(&acp.RequestError{Code: invalidParams, Message: "cwd is no directory"})
+	}
+	return nil
+}
+
+const invalidParams = -32602
 
 func runAnswer(t *task, c *call) error {
 	fields, err := t.json(c, "FIELDS")

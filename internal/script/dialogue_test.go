@@ -29,6 +29,15 @@ var dialogues = []struct{ name, script, dialogue string }{
 		< stop 7 end_turn
 		eof
 		ended 0`},
+	{"works only in directories that there are", "on session/new\n require cwd", `
+		> {"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"DIR","mcpServers":[]}}
+		<< "sessionId"
+		> {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":".","mcpServers":[]}}
+		< {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"cwd is no absolute path"}}
+		> {"jsonrpc":"2.0","id":3,"method":"session/new","params":{"cwd":"DIR/nowhere","mcpServers":[]}}
+		< {"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"cwd is no directory"}}
+		eof
+		ended 0`},
 	{"sections advertise what they are for", "on session/close\non session/load\n text replayed\non session/list\non session/resume", `
 		> {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}
 		<< "agentCapabilities":{"auth":{},"loadSession":true,"mcpCapabilities":{},"promptCapabilities":{},"sessionCapabilities":{"close":{},"list":{},"resume":{}}}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/errand-acp/errand/client"
@@ -15,8 +16,9 @@ import (
 // hooked is set once this program has called Hook.
 var hooked atomic.Bool
 
-// Hook makes a test binary able to be an agent: started by what [Script] returns, it is
-// the scripted agent and exits; otherwise it does nothing. Call it first in TestMain:
+// Hook makes a test binary able to be an agent: started by what [Script] and [Replay]
+// return, it is that agent, and exits; otherwise it does nothing. Call it first in
+// TestMain:
 //
 //	func TestMain(m *testing.M) {
 //		acptest.Hook()
@@ -24,6 +26,9 @@ var hooked atomic.Bool
 //	}
 func Hook() {
 	script.Hook()
+	if status, ok := replayHook(); ok {
+		syscall.Exit(status) // os.Exit takes a second in a test binary with the race detector
+	}
 	hooked.Store(true)
 }
 

@@ -1,0 +1,95 @@
+package acptest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/client/transcript"
+	"github.com/errand-acp/errand/internal/conform"
+)
+
+// A finding is told by its verdict, and by what is known of the agent.
+func TestConformanceTells(t *testing.T) {
+	finding := func(level conform.Level, v conform.Verdict) conform.Finding {
+		return conform.Finding{
+			Rule:    conform.Rule{ID: "a-rule", Level: level, Quote: "the agent MUST", Source: "https://a.test/#rule"},
+			Verdict: v, Why: "it did \x1b[31mnot",
+			Entries: []transcript.Entry{{From: transcript.FromAgent, Frame: []byte(`{"jsonrpc":"2.0","method":"a/frame"}`)}},
+		}
+	}
+	known := map[string]string{"a-rule": "issue 12"}
+	for _, tt := range []struct {
+		name string
+		o    ConformanceOptions
+		f    conform.Finding
+		want told
+		text []string // what it says
+	}{
+		{"kept", ConformanceOptions{}, finding(conform.Must, conform.Pass), toldNothing, nil},
+		{"a MUST broken", ConformanceOptions{}, finding(conform.Must, conform.Fail), toldError, []string{"the agent MUST", "https://a.test/#rule", `it did \u{1b}[31mnot`, "a/frame"}},
+		{"a SHOULD broken", ConformanceOptions{}, finding(conform.Should, conform.Warn), toldLog, []string{"a/frame"}},
+		{"a SHOULD broken that must not be", ConformanceOptions{WarningsFail: true}, finding(conform.Should, conform.Warn), toldError, []string{"a/frame"}},
+		{"not applicable", ConformanceOptions{WarningsFail: true}, finding(conform.Must, conform.NotApplicable), toldSkip, []string{"it did"}},
+		{"a known fault", ConformanceOptions{Known: known, WarningsFail: true}, finding(conform.Must, conform.Fail), toldSkip, []string{"issue 12", "a/frame"}},
+		{"a known fault that is gone", ConformanceOptions{Known: known}, finding(conform.Must, conform.Pass), toldError, []string{"issue 12", "take it out"}},
+		{"a known fault that was not tried", ConformanceOptions{Known: known}, finding(conform.Must, conform.NotApplicable), toldSkip, []string{"not applicable"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, text := tt.o.tell(tt.f)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			for _, want := range tt.text {
+				if !strings.Contains(text, want) {
+					t.Errorf("it does not say %q: %s", want, text)
+				}
+			}
+		})
+	}
+}
+
+// What Conformance cannot do is said before anything is started.
+func TestConformanceRefuses(t *testing.T) {
+	good := client.Command{Path: "/nonexistent/agent"}
+	for name, tt := range map[string]struct {
+		cmd  client.Command
+		o    ConformanceOptions
+		want string
+	}{
+		"paths":          {client.Command{Path: "x", Paths: []client.PathPair{{}}}, ConformanceOptions{}, "Paths"},
+		"known":          {good, ConformanceOptions{Known: map[string]string{"no-such-rule": ""}}, `no rule "no-such-rule"`},
+		"only":           {good, ConformanceOptions{Only: []string{"no-such-rule"}}, `no rule "no-such-rule"`},
+		"nothing left":   {good, ConformanceOptions{Skip: []string{"*"}}, "no rule is left"},
+		"a prompt":       {good, ConformanceOptions{Prompts: map[string]string{"nothing": "x"}}, `no kind of prompt "nothing"`},
+		"a wait":         {good, ConformanceOptions{Timeout: -time.Second}, "Timeout"},
+		"no such file":   {good, ConformanceOptions{}, "/nonexistent/agent"},
+		"a variable":     {client.Command{Path: "x", Env: []string{"=x"}}, ConformanceOptions{}, "environment"},
+		"no command":     {client.Command{}, ConformanceOptions{}, "no command"},
+		"a directory":    {client.Command{Path: "/bin/true", Dir: "/nonexistent"}, ConformanceOptions{}, "/nonexistent"},
+		"too many":       {good, ConformanceOptions{Parallel: 1000}, "Parallel"},
+		"a bad pattern":  {good, ConformanceOptions{Only: []string{"["}}, "pattern"},
+		"an empty kind":  {good, ConformanceOptions{Prompts: map[string]string{"text": " "}}, "empty"},
+		"a bad deadline": {good, ConformanceOptions{ExitTimeout: 48 * time.Hour}, "ExitTimeout"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := tt.o.try(t.Context(), tt.cmd)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("want an error that has %q, got: %v", tt.want, err)
+			}
+		})
+	}
+}
+
+// An honest agent passes as a test of its own.
+func TestConformance(t *testing.T) {
+	cmd := Script(t, "")
+	cmd.Env = append(cmd.Env, "GORACE=atexit_sleep_ms=0")
+	Conformance(t, cmd, &ConformanceOptions{
+		Only: []string{"initialize-*", "session-id*", "exit-on-eof", "cwd-relative"}, Skip: []string{"*-in-turn"},
+		Known: map[string]string{"cwd-relative": "an empty script asks for nothing"},
+	})
+}

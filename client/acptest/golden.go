@@ -1,0 +1,91 @@
+package acptest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/errand-acp/errand/client/transcript"
+)
+
+// Golden compares a conversation with the one in a file, a transcript, and fails the test
+// where they differ. What differs from run to run is first replaced by the rules, in both:
+// ids, times, versions, the paths of the test.
+//
+//	agent.Close()
+//	acptest.Golden(t, "testdata/hello.ndjson", agent.Transcript(),
+//		transcript.IDs(), transcript.Times(), transcript.Versions(), transcript.Path(dir, "$DIR"))
+//
+// A conversation is whole once the agent was closed. The order of members in a JSON object makes
+// no difference. With the flag -update, which [UpdateFlag] declares, the file is written
+// anew, and its directory made.
+func Golden(t testing.TB, file string, got *transcript.Transcript, rules ...transcript.Rule) {
+	t.Helper()
+	got = got.Normalize(rules...)
+	if updating() {
+		if err := write(file, got); err != nil {
+			t.Fatalf("acptest: Golden: %v", err)
+		}
+		t.Logf("acptest: Golden: %s is written", file)
+		return
+	}
+	want, err := transcript.ReadFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		t.Fatalf("acptest: Golden: there is no %s; to write it: %s", file, updateCommand(t))
+	case err != nil:
+		t.Fatalf("acptest: Golden: %v", err)
+	}
+	if diff := cmp.Diff(lines(t, want.Normalize(rules...)), lines(t, got)); diff != "" {
+		t.Errorf("acptest: Golden: the conversation is not that of %s (-want +got); if that is meant: %s\n%s",
+			file, updateCommand(t), diff)
+	}
+}
+
+func write(file string, t *transcript.Transcript) error {
+	var b bytes.Buffer
+	if _, err := t.WriteTo(&b); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(file, b.Bytes(), 0o666)
+}
+
+// lines are the lines of a transcript as JSON values.
+func lines(t testing.TB, talk *transcript.Transcript) []any {
+	t.Helper()
+	var b bytes.Buffer
+	if _, err := talk.WriteTo(&b); err != nil {
+		t.Fatalf("acptest: Golden: %v", err)
+	}
+	var all []any
+	d := json.NewDecoder(&b)
+	d.UseNumber() // an id may be larger than what a float holds
+	for d.More() {
+		var line any
+		if err := d.Decode(&line); err != nil {
+			t.Fatalf("acptest: Golden: %v", err)
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+// updateCommand is how the test's golden files are written.
+func updateCommand(t testing.TB) string {
+	command := "go test -run '^" + regexp.QuoteMeta(t.Name()) + "$' -update"
+	if flag.Lookup("update") == nil {
+		command += " (call acptest.UpdateFlag in TestMain for that flag)"
+	}
+	return command
+}

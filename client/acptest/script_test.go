@@ -1,0 +1,146 @@
+package acptest_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/client/acptest"
+)
+
+func TestScriptPipe(t *testing.T) {
+	t.Parallel()
+	t.Run("honest", func(t *testing.T) {
+		t.Parallel()
+		talk(t, func() *client.Conn {
+			in, out := acptest.ScriptPipe(t, `on session/prompt; text "hi"; stop max_tokens`)
+			return client.NewConn(nil, in, out, nil)
+		}, "go", "max_tokens")
+	})
+	t.Run("one that exits, and is told of", func(t *testing.T) {
+		t.Parallel()
+		f := try(t, func(t testing.TB) {
+			in, out := acptest.ScriptPipe(t, `on session/prompt; stderr "one\nand"; exit 3`)
+			conn := client.NewConn(nil, in, out, nil)
+			if _, err := conn.Prompt(t.Context(), prompt(begin(t, conn), "go")); err == nil {
+				t.Error("the prompt was answered")
+			}
+			<-conn.Done()
+			if _, err := io.WriteString(in, "{}\n"); err == nil {
+				t.Error("an agent that has gone takes what is written")
+			}
+		})
+		if f.Failed() || f.text() != "agent: one\nagent: and" {
+			t.Errorf("it says %q", f.text())
+		}
+	})
+	t.Run("one that is left alone ends with the test", func(t *testing.T) {
+		t.Parallel()
+		var out io.Reader
+		try(t, func(t testing.TB) { _, out = acptest.ScriptPipe(t, `on eof; wait forever`) })
+		if _, err := out.Read(make([]byte, 1)); err == nil {
+			t.Error("it still writes")
+		}
+	})
+	t.Run("a bad script", func(t *testing.T) {
+		t.Parallel()
+		if f := try(t, func(t testing.TB) { acptest.ScriptPipe(t, "no such statement") }); !f.Failed() {
+			t.Error("the test passes")
+		}
+	})
+}
+
+// Without Hook the test binary would run its tests as an agent.
+func TestWithoutHook(t *testing.T) {
+	defer acptest.Unhook()()
+	for name, start := range map[string]func(testing.TB){
+		"Script": func(t testing.TB) { acptest.Script(t, "") },
+		"Replay": func(t testing.TB) { acptest.Replay(t, hello, nil) },
+	} {
+		if f := try(t, start); !f.Failed() || !strings.Contains(f.text(), "acptest: "+name) || !strings.Contains(f.text(), "acptest.Hook()") {
+			t.Errorf("%s says %q", name, f.text())
+		}
+	}
+}
+
+// The deadline of go test bounds every wait, and leaves time for the failure to be told.
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	f := &fake{TB: t, deadline: time.Now().Add(5 * time.Second)}
+	f.run(func(t testing.TB) {
+		_, turn := turnOf(t, `on session/prompt; wait forever`, &acptest.Options{Timeout: time.Hour})
+		turn.Stop("end_turn")
+	})
+	if !f.Failed() || !strings.Contains(f.text(), "before the deadline of the test") || time.Now().After(f.deadline) {
+		t.Errorf("%v after the deadline: %s", time.Since(f.deadline), f.text())
+	}
+	f = &fake{TB: t, deadline: time.Now().Add(2 * time.Second)}
+	f.run(func(t testing.TB) {
+		acptest.Start(t, acptest.Script(t, "on initialize; wait forever"), &acptest.Options{
+			Client: client.Options{Graces: client.Graces{EOF: 50 * time.Millisecond, Term: 50 * time.Millisecond}},
+		})
+	})
+	if !f.Failed() || !strings.Contains(f.text(), "the agent did not start") {
+		t.Errorf("the start says: %s", f.text())
+	}
+}
+
+// A failure of a subtest that shares an agent is not one of the test that started it.
+func TestFailureOfWith(t *testing.T) {
+	t.Parallel()
+	agent := acptest.Start(t, acptest.Script(t, ""), nil)
+	f := try(t, func(t testing.TB) { agent.With(t).Session("").Prompt("go").Text("something") })
+	if !f.Failed() {
+		t.Error("the subtest passes")
+	}
+	agent.Session("").Prompt("go").Stop("end_turn")
+	f = try(t, func(t testing.TB) {
+		a := acptest.Start(t, acptest.Script(t, `on session/prompt; permission a "A" kind=edit; option no reject_once "No"; end`), nil)
+		sub := try(t.(*fake).TB.(*testing.T), func(t testing.TB) { a.With(t).Session("").Prompt("go").ToolCall("edit") })
+		if !sub.Failed() || !strings.Contains(sub.text(), "the test does not expect") {
+			t.Errorf("the subtest says %q", sub.text())
+		}
+	})
+	if f.Failed() {
+		t.Error(f.text())
+	}
+}
+
+// TestFailsHere fails if it is told to, for TestFailsAtItsLine.
+func TestFailsHere(t *testing.T) {
+	if os.Getenv("ACPTEST_FAIL") == "" {
+		t.Skip("it is run by TestFailsAtItsLine")
+	}
+	agent := acptest.Start(t, acptest.Script(t, `on session/prompt; stderr "a warning\n"; text "no"`), nil)
+	turn := agent.Session("").Prompt("go")
+	turn.Text("yes") // this line
+}
+
+// A failure is reported at the line of the test.
+func TestFailsAtItsLine(t *testing.T) {
+	t.Parallel()
+	src, err := os.ReadFile("script_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, _ := strings.Cut(string(src), "// this line")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self, "-test.run=^TestFailsHere$", "-test.v")
+	cmd.Env = append(os.Environ(), "ACPTEST_FAIL=1", "GORACE=atexit_sleep_ms=0")
+	out, err := cmd.CombinedOutput()
+	line := "script_test.go:" + strconv.Itoa(strings.Count(before, "\n")+1) + ": acptest: Text(\"yes\")"
+	if err == nil || !strings.Contains(string(out), line) || !strings.Contains(string(out), "stderr |  a warning") {
+		t.Errorf("%v; no %q in\n%s", err, line, out)
+	}
+}

@@ -101,6 +101,7 @@ func (f *fanFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.journal, "journal", "", "keep what happens in a `DIR` as it happens; it is made, and must not have another use")
 	set.BoolVar(&f.resume, "resume", false, "go on with what is in the --journal: run only what has not completed")
 	f.registerRun(set)
+	set.StringVar(&f.transcript, "transcript", "", "write the conversation of each run to a file in a `DIR` as it happens, 0000-AGENT.ndjson and so\non, as 'errand run --transcript' does; it is made if need be")
 	set.BoolVar(&f.json, "json", false, "print one JSON object, all results, on stdout and nothing else (see 'errand schema fan')")
 	set.BoolVar(&f.events, "events", false, "print every event on stdout as it comes, a JSON object a line")
 	set.BoolVar(&f.quiet, "quiet", false, "print the answers only")

@@ -189,7 +189,7 @@ func (x *fan) subagentTask(t *fanTask) (subagent.Task, error) {
 	if t.doings != nil {
 		t.doings.tell = func(text string) { x.board.did(t.index, text) }
 	}
-	if err := t.provide(sparing(policy, x.flags.policy, x.flags.audit, x.flags.journal)); err != nil {
+	if err := t.provide(sparing(policy, x.flags.policy, x.flags.audit, x.flags.journal, x.flags.transcript)); err != nil {
 		return subagent.Task{}, err
 	}
 	provider, err := t.provider, error(nil)
@@ -218,6 +218,7 @@ type fanProvider struct {
 // Start implements subagent.Provider.
 func (p *fanProvider) Start(ctx context.Context, req subagent.Request) (subagent.Run, error) {
 	p.fan.board.starting(p.task.index)
+	req.Transcript = p.startRecord()
 	return p.Provider.Start(ctx, req)
 }
 
@@ -267,6 +268,9 @@ func (x *fan) ended(i int, res *subagent.Result) {
 		r.Warnings = slices.DeleteFunc(slices.Clone(r.Warnings), func(w string) bool { return strings.HasPrefix(w, auditIncomplete) })
 	}
 	r.Warnings = append(append([]string{}, t.agent.notes...), r.Warnings...)
+	if lost := t.endRecord(); lost != "" {
+		r.Warnings = append(r.Warnings, lost)
+	}
 	faults := x.flags.faults(&r)
 	for _, text := range faults {
 		if !slices.Contains(r.Warnings, text) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 
 	"github.com/coder/acp-go-sdk"
 
@@ -24,6 +25,7 @@ type fanTask struct {
 	name   string // for people to tell it by; of the agent where nobody gave it one
 	prompt []acp.ContentBlock
 	redact func(string) string
+	record atomic.Pointer[fanRecord] // set when it starts; nil without --transcript
 }
 
 // title is what people are told of a task by.
@@ -78,6 +80,9 @@ func (f *fanFlags) prepare(ctx, kill context.Context, prompts, command []string,
 		x.settings.command.redacts(x.tasks[0].redactor())
 	}
 	if err := f.openAudit(x.settings, con); err != nil {
+		return x, err
+	}
+	if err := f.makeTranscripts(); err != nil {
 		return x, err
 	}
 	if f.journalSet {

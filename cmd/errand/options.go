@@ -24,7 +24,7 @@ import (
 type runFlags struct {
 	agent, dir, wrap, sweep            string
 	permission, permissionCommand      string
-	policy, fs, audit                  string
+	policy, fs, audit, transcript      string
 	terminal, failOnDenied             bool
 	auditContent                       bool
 	env, envFiles, label, pathMap      []string
@@ -34,13 +34,14 @@ type runFlags struct {
 	json, events, quiet                bool
 	// What was given at all: these flags, and a "--" with what follows.
 	agentSet, permissionSet, policySet, commandSet bool
-	wrapSet, auditSet, command                     bool
+	wrapSet, auditSet, transcriptSet, command      bool
 }
 
 func (f *runFlags) register(set *pflag.FlagSet) {
 	set.SortFlags = false
 	set.StringVar(&f.agent, "agent", "", "the `NAME` of a preset (see 'errand agents'), or demo, the built-in agent")
 	f.registerRun(set)
+	set.StringVar(&f.transcript, "transcript", "", "write the conversation with the agent to a `FILE` as it happens, a JSON object a line: every\nframe, prompts, answers and files too (see docs/transcripts.md). What is in it is replaced")
 	set.BoolVar(&f.json, "json", false, "print one JSON object, the result, on stdout and nothing else")
 	set.BoolVar(&f.events, "events", false, "print every event on stdout as it comes, a JSON object a line")
 	set.BoolVar(&f.quiet, "quiet", false, "print the final answer only")
@@ -76,7 +77,7 @@ func (f *runFlags) registerRun(set *pflag.FlagSet) {
 func (f *runFlags) note(set *pflag.FlagSet) {
 	for flag, given := range map[string]*bool{
 		"agent": &f.agentSet, "permission": &f.permissionSet, "policy": &f.policySet,
-		"permission-command": &f.commandSet, "wrap": &f.wrapSet, "audit": &f.auditSet,
+		"permission-command": &f.commandSet, "wrap": &f.wrapSet, "audit": &f.auditSet, "transcript": &f.transcriptSet,
 	} {
 		*given = set.Changed(flag)
 	}
@@ -92,10 +93,10 @@ type settings struct {
 	// The clocks of the run and of its start; 0 = none.
 	timeout, startTimeout time.Duration
 	labels                map[string]string
-	env                   []string   // for the agent
-	maxDepth              *int       // nil: what is left of the limit
-	audit                 *auditFile // nil without one
-	doings                *doings    // nil where nobody is shown them
+	env                   []string    // for the agent
+	maxDepth              *int        // nil: what is left of the limit
+	audit                 *recordFile // nil without one
+	doings                *doings     // nil where nobody is shown them
 	authority
 	notes []string // warnings that a result is to carry beside its own
 }
@@ -106,6 +107,8 @@ type task struct {
 	agent    choice
 	provider subagent.Provider
 	dir      string
+	// transcript is the file that the run is recorded in, nil without one.
+	transcript *recordFile
 }
 
 // configError is a mistake of the user's: the result's error of kind config.
@@ -145,8 +148,11 @@ func (f *runFlags) prepare(ctx, kill context.Context, command []string, con *con
 	if err := f.openAudit(s, con); err != nil {
 		return nil, err
 	}
+	if t.transcript, err = f.openTranscript(con); err != nil {
+		return nil, err
+	}
 	f.watch(s, dir)
-	return t, t.provide(t.agent.name, sparing(s.policy(nil), f.policy, f.audit))
+	return t, t.provide(t.agent.name, sparing(s.policy(nil), f.policy, f.audit, f.transcript))
 }
 
 // settings checks what the flags say of every run.

@@ -60,7 +60,7 @@ environment without credentials. 'errand schema permission' has both objects.
 
 A CMD is split at blanks, with quotes around what has blanks in it; no shell reads it,
 unless it is one: sh -c '...'. The agent's command follows that of --wrap, which looks it
-up where it lives. The agent is denied what touches the files of --audit and --policy
+up where it lives. The agent is denied what touches the files of --audit, --transcript and --policy
 through errand, and those of --permission-command. A run whose --audit could not be written, or is not the file any more
 at its end, has failed.
 
@@ -76,6 +76,7 @@ from the start, >&-, counts as /dev/null).`,
   errand run --permission allow "Add a test" -- ./my-agent --acp
   errand run --agent opencode --policy policy.json --permission ask "Fix the tests"
   errand run --agent codex --permission-command ./decide.py --audit runs.jsonl "Fix it"
+  errand run --agent opencode --transcript talk.ndjson "What is this?"
   errand run --wrap 'bwrap --ro-bind / / --bind {dir} {dir} --dev /dev' "Try it" -- ./my-agent`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -209,6 +210,11 @@ func (f *runFlags) run(prompts, command []string, con *console) int {
 				res.Warnings = append(res.Warnings, lost)
 			}
 		}
+		if t.transcript != nil {
+			if lost := t.transcript.end(); lost != "" {
+				res.Warnings = append(res.Warnings, lost)
+			}
+		}
 		stop() // the run's clock says nothing of who reads its result
 		cancel()
 		t.nameTimeout(res)
@@ -286,7 +292,7 @@ func (t *task) run(ctx context.Context, signals *interrupt, prompt string, event
 	over := make(chan ended, 1)
 	// Ends with the run; where a killed run does not end, with the program.
 	go func() {
-		run, err := t.provider.Start(ctx, subagent.Request{Prompt: subagent.Text(prompt), Dir: t.dir, Labels: t.labels, MaxDepth: t.maxDepth, Events: event})
+		run, err := t.provider.Start(ctx, subagent.Request{Prompt: subagent.Text(prompt), Dir: t.dir, Labels: t.labels, MaxDepth: t.maxDepth, Events: event, Transcript: t.transcript.writer()})
 		if err != nil {
 			end := ended{res: t.failed(err)}
 			if e, ok := errors.AsType[*subagent.Error](err); ok && e.Kind == client.KindCancelled {

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/errand-acp/errand/client/transcript"
+	"github.com/errand-acp/errand/internal/visible"
+)
+
+// transcriptIncomplete is how a warning begins where something is missing in a transcript,
+// the library's too.
+const transcriptIncomplete = "the transcript is not complete"
+
+// openTranscript opens the file of --transcript and empties it: it is of one run. The files
+// that the run is told of or recorded in otherwise are none.
+func openTranscript(name string, stdout *os.File, others ...string) (*recordFile, error) {
+	if info, err := os.Stat(name); err == nil {
+		for _, other := range others {
+			if o, err := os.Stat(other); err == nil && os.SameFile(info, o) && info.Mode().IsRegular() {
+				return nil, fmt.Errorf("--transcript: %s is the file of another flag", name)
+			}
+		}
+	}
+	f, err := openRecord("--transcript", transcriptIncomplete, name, stdout)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.empty(); err != nil {
+		return nil, errors.Join(fmt.Errorf("--transcript: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+// openTranscript opens the file of --transcript, when there is nothing else to be refused.
+func (f *runFlags) openTranscript(con *console) (*recordFile, error) {
+	if !f.transcriptSet {
+		return nil, nil
+	}
+	return openTranscript(f.transcript, con.out, append([]string{f.audit, f.policy}, f.envFiles...)...)
+}
+
+// writer returns what a run is recorded with; nil without a file.
+func (a *recordFile) writer() *transcript.Writer {
+	if a == nil {
+		return nil
+	}
+	return transcript.NewWriter(a)
+}
+
+// makeTranscripts makes the directory of fan's --transcript, for its owner only.
+func (f *fanFlags) makeTranscripts() error {
+	if !f.transcriptSet {
+		return nil
+	}
+	if f.transcript == "" {
+		return errors.New("--transcript is empty")
+	}
+	if err := os.MkdirAll(f.transcript, 0o700); err != nil {
+		return fmt.Errorf("--transcript: %w", err)
+	}
+	if f.journalSet {
+		dir, err := os.Stat(f.transcript)
+		if j, _ := os.Stat(f.journal); err == nil && j != nil && os.SameFile(dir, j) {
+			return fmt.Errorf("--transcript: %s is the --journal", f.transcript)
+		}
+	}
+	return nil
+}
+
+// transcriptName is the file of a task in the directory of fan's --transcript.
+func (t *fanTask) transcriptName() string {
+	name := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:*?"<>|`, r) || visible.Line(string(r)) != string(r) {
+			return '_'
+		}
+		return r
+	}, t.agent.name)
+	return fmt.Sprintf("%04d-%s.ndjson", t.index, strings.ToValidUTF8(name[:min(len(name), 100)], ""))
+}
+
+// fanRecord is what a task is recorded in.
+type fanRecord struct {
+	file *recordFile // nil where it could not be opened
+	err  error
+}
+
+// startRecord opens the file of a task. Where that cannot be, there is a warning: the agent
+// runs, as the others do.
+func (p *fanProvider) startRecord() *transcript.Writer {
+	flags, t := p.fan.flags, p.task
+	if !flags.transcriptSet {
+		return nil
+	}
+	var r fanRecord
+	r.file, r.err = openTranscript(filepath.Join(flags.transcript, t.transcriptName()), p.fan.con.out, flags.audit, flags.policy, flags.prompts)
+	t.record.Store(&r)
+	return r.file.writer()
+}
+
+// endRecord closes the file of a task and says what is missing in it; nothing where nothing
+// is.
+func (t *fanTask) endRecord() string {
+	switch r := t.record.Load(); {
+	case r == nil:
+		return ""
+	case r.err != nil:
+		return fmt.Sprintf("%s: %v", transcriptIncomplete, r.err)
+	default:
+		return r.file.end()
+	}
+}

@@ -1,4 +1,4 @@
-// Package recipes has the code that docs/fan-out.md and docs/policy.md show, to copy from.
+// Package recipes has the code that docs/fan-out.md, docs/policy.md and docs/transcripts.md show, to copy from.
 package recipes
 
 import (

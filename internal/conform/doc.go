@@ -35,7 +35,8 @@
 // [actor.await] are the halves of call, for what has to happen in between; [actor.notify],
 // [actor.raw], [actor.ask], [actor.closeStdin], [actor.signal], [actor.awaitExit], [actor.waitFor] and
 // [actor.settle] are the rest. What the agent asks of us is answered by the actor's answers:
-// [actor.answer] sets what is said to a method, until then everything is refused. The engine
+// [actor.answer] sets what is said to a method; until then permissions are rejected, and other
+// methods are not found. The engine
 // ends the process. A scene may start another one after [actor.end].
 //
 // # How a rule is added

@@ -140,7 +140,8 @@ func (t *trial) play(s scene) *recording {
 	}
 	a := &actor{
 		ctx: t.ctx, opts: t.opts, dir: filepath.Join(t.scratch, s.name, "work"),
-		changed: make(chan struct{}), answers: map[string]answerer{}, r: recording{scene: s.name},
+		changed: make(chan struct{}), r: recording{scene: s.name},
+		answers: map[string]answerer{"session/request_permission": refusePermission},
 		cmd: launch{
 			spec:   proc.Spec{Path: t.cmd.Path, Args: t.cmd.Args, Dir: t.cmd.Dir, Env: t.environ, Filter: t.redactor.Writer},
 			redact: t.redactor.Bytes,

@@ -34,6 +34,7 @@ var scenePermission = scene{
 				return
 			}
 			if turn.label == "error" {
+				a.answer("session/request_permission", refusePermission) // some ask for whatever they are told
 				a.converse("error-after", session, a.prompt(PromptText))
 			}
 		}

@@ -66,7 +66,7 @@ func TestGoIsOfExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, document := range []string{"README.md", "docs/fan-out.md", "docs/policy.md", "docs/transcripts.md"} {
+	for _, document := range []string{"README.md", "docs/fan-out.md", "docs/policy.md", "docs/transcripts.md", "docs/testing.md"} {
 		for _, block := range blocks(t, document, "go") {
 			if !slices.ContainsFunc(sources, func(src string) bool { return strings.Contains(src, block) }) {
 				t.Errorf("this is not in examples as it stands in %s:\n%s", document, block)
@@ -231,7 +231,7 @@ func TestErrorKinds(t *testing.T) {
 }
 
 func TestLinks(t *testing.T) {
-	for _, document := range []string{"README.md", "docs/fan-out.md", "docs/policy.md", "docs/transcripts.md"} {
+	for _, document := range []string{"README.md", "docs/fan-out.md", "docs/policy.md", "docs/transcripts.md", "docs/testing.md"} {
 		for _, m := range regexp.MustCompile(`\]\(([^):#]+)\)`).FindAllStringSubmatch(readFile(t, document), -1) {
 			if _, err := os.Stat(filepath.Join(root, path.Dir(document), filepath.FromSlash(m[1]))); err != nil {
 				t.Errorf("a link of %s leads nowhere: %v", document, err)

@@ -2,64 +2,97 @@ package blackbox
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/errand-acp/errand/client"
-	"github.com/errand-acp/errand/permission"
-	"github.com/errand-acp/errand/subagent"
+	"github.com/errand-acp/errand/client/acptest"
+	"github.com/errand-acp/errand/client/transcript"
 )
 
-// underTest is the agent's command: put that of yours here. This is one that comes with
-// errand and follows a script.
-func underTest(t *testing.T) client.Command {
-	file := filepath.Join(t.TempDir(), "agent")
-	if out, err := exec.Command("go", "build", "-o", file, "github.com/errand-acp/errand/testdata/scripted-agent").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return client.Command{Path: file, Args: []string{"-e", `
-on session/prompt
-  permission write-1 "Write hello.txt" kind=edit path=hello.txt
-    option allow allow_once "Write it"
-    option reject reject_once "Do not"
-    when allowed
-      write hello.txt "hello"
-  end`}}
+// options are for an agent with a model behind it, which takes its time, and may write
+// its files itself or have us write them.
+var options = &acptest.Options{Timeout: 2 * time.Minute, Client: client.Options{Files: client.FilesWrite}}
+
+func TestAnswers(t *testing.T) {
+	agent := acptest.Start(t, underTest(t), options)
+	turn := agent.Session(t.TempDir()).Prompt("Reply with one word: pong")
+	turn.Text("pong")
+	turn.Stop("end_turn")
+	agent.Close().Clean() // its stdin was closed: it went, with status 0, and left nothing behind
 }
 
-func TestWritesOnlyIfAllowed(t *testing.T) {
-	agent := underTest(t)
-	for name, tt := range map[string]struct {
-		policy permission.Policy
-		want   permission.Outcome
-		writes bool
-	}{
-		"allowed":  {permission.Allow(), permission.Allowed, true},
-		"rejected": {permission.Reject(), permission.Denied, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			provider, err := subagent.NewACP("under test", agent, &subagent.ACPOptions{Permission: tt.policy})
-			if err != nil {
-				t.Fatal(err)
-			}
-			dir := t.TempDir()
-			res, err := subagent.Delegate(t.Context(), provider, subagent.Request{Dir: dir, Prompt: subagent.Text("write a file")})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := res.Err(); err != nil {
-				t.Errorf("%v; stderr: %s", err, res.StderrTail)
-			}
-			if len(res.Permissions) != 1 || res.Permissions[0].Decision != tt.want {
-				t.Errorf("permissions %+v, want one that is %s", res.Permissions, tt.want)
-			}
-			if _, err := os.Stat(filepath.Join(dir, "hello.txt")); (err == nil) != tt.writes {
-				t.Errorf("after %s: %v", tt.want, err)
-			}
-			if res.Exit == nil || res.Exit.Code == nil || *res.Exit.Code != 0 {
-				t.Errorf("the agent ended with %v", res.Exit)
-			}
-		})
+func TestWritesWhatItMay(t *testing.T) {
+	agent := acptest.Start(t, underTest(t), options)
+	dir := t.TempDir()
+	turn := agent.Session(dir).Prompt("Write the word hello into the file hello.txt, with your tool for that")
+	edit := turn.ToolCall("edit")
+	turn.Permission("edit").Allow()
+	edit.Status("completed").Path("hello.txt")
+	turn.Stop("end_turn")
+	if text, err := os.ReadFile(filepath.Join(dir, "hello.txt")); err != nil || string(text) != "hello" {
+		t.Errorf("hello.txt has %q, %v", text, err)
 	}
+}
+
+func TestWritesNotWhatItMayNot(t *testing.T) {
+	agent := acptest.Start(t, underTest(t), options)
+	dir := t.TempDir()
+	turn := agent.Session(dir).Prompt("Write the word hello into the file hello.txt, with your tool for that")
+	turn.Permission("edit").Reject()
+	turn.Output() // waits for the end: some agents end such a turn as cancelled
+	if _, err := os.Stat(filepath.Join(dir, "hello.txt")); err == nil {
+		t.Error("hello.txt was written")
+	}
+}
+
+func TestCancel(t *testing.T) {
+	agent := acptest.Start(t, underTest(t), options)
+	session := agent.Session(t.TempDir())
+
+	t.Run("while it speaks", func(t *testing.T) {
+		turn := session.Prompt("Please count from 1 to 1000, one number a line")
+		turn.Text("2")
+		turn.Cancel()
+		turn.Stop("cancelled")
+	})
+	t.Run("while it asks", func(t *testing.T) {
+		turn := session.Prompt("Write the word hello into the file hello.txt, with your tool for that")
+		turn.Permission("edit") // and no answer
+		turn.Cancel()
+		turn.Stop("cancelled")
+	})
+	session.Prompt("Reply with one word: pong").Stop("end_turn") // it is as good as before
+}
+
+// What the agent and its client say to each other is what it was last time. After a change
+// that is meant: go test -run TestConversation -update.
+func TestConversation(t *testing.T) {
+	if *agent != "" {
+		t.Skip("a model does not say the same twice")
+	}
+	agent := acptest.Start(t, underTest(t), options)
+	dir := t.TempDir()
+	turn := agent.Session(dir).Prompt("Write hello.txt")
+	turn.Permission("edit").Allow()
+	turn.Stop("end_turn")
+	agent.Close()
+	acptest.Golden(t, "testdata/hello.ndjson", agent.Transcript(),
+		transcript.IDs(), transcript.Times(), transcript.Versions(), transcript.Command("agent"),
+		transcript.Path(dir, "$DIR"), transcript.Path(agent.Client().Dir(), "$AGENT"))
+}
+
+// The agent keeps the protocol, rule by rule. docs/conformance.md lists the rules.
+func TestProtocol(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts many agents")
+	}
+	acptest.Conformance(t, underTest(t), &acptest.ConformanceOptions{
+		Prompts: map[string]string{ // what makes the agent do it
+			"tool": "Write the word hello into the file hello.txt, with your tool for that",
+			"long": "Please count from 1 to 1000, one number a line",
+		},
+		Known: nil, // the ids of rules that it is known to break, and why that is accepted
+	})
 }

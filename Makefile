@@ -12,7 +12,7 @@ FUZZTIME ?= 20s
 SOAK     ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test lint bench fuzz soak mutate interop
+.PHONY: help run build test lint bench fuzz soak mutate interop live
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,5 +48,8 @@ soak: ## thousands of runs of agents that fail at random points, in ten minutes 
 mutate: ## break the code in small ways; each must turn its row of PARITY red
 	$(GO) run ./internal/mutate
 
-interop: ## drive agents that nobody here wrote, and write docs/interop.md
-	$(GO) run ./internal/interop
+interop: ## drive agents that nobody here wrote, offline, and write docs/agents.md
+	$(GO) run ./internal/interop $(AGENTS)
+
+live: ## drive an agent of yours with your key and its real model (AGENT=opencode)
+	$(GO) run ./internal/interop -live $(AGENT)

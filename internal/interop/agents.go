@@ -1,86 +1,127 @@
 package main
 
-import (
-	"context"
-	"errors"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
+import "strings"
+
+// agent is somebody else's agent, as data. In command, env and files {root} stands for
+// where it is installed, {home} for its HOME, {url} for the model server and {key} for
+// the API key.
+type agent struct {
+	// name is that of its preset; title has the package, whose version is pinned.
+	name, title string
+	// npm says that npm/NAME pins it; otherwise goPackage is built, as go.mod pins it.
+	npm       bool
+	goPackage string
+	command   []string
+	env       []string
+	files     map[string]string // by their place below HOME
+	// model says that it asks a model, and so does as the prompt says.
+	model bool
+	// asks says that it asks before it acts, here.
+	asks bool
+	// ok is what it is known to do right: with an allowed request it writes the file,
+	// with a rejected one it does not, and the test kit's conversation works.
+	ok bool
+	// note is for people: what its lines in the document depend on.
+	note string
+}
+
+// The examples of the protocol's SDKs ask no model: each plays one turn of about five
+// seconds, two tool calls long, and asks before the second. These are in their answers.
+const (
+	exampleAllowed  = "successfully updated the configuration"
+	exampleRejected = "skip the configuration update"
 )
 
-// cache is where agents are installed; git ignores it.
-const cache = ".cache/interop"
-
-// agent is somebody else's agent.
-type agent struct {
-	name string
-	// install makes the agent ready and returns its command, absolute.
-	install func(context.Context) ([]string, error)
-	// answers are what its final answer says after an allowed and a rejected request.
-	allowed, rejected string
-}
-
-// The two are examples of the protocol's SDKs. Neither asks a model: each plays the
-// same turn of about five seconds, two tool calls long, and asks before the second.
 var agents = []agent{
 	{
-		name:     "acp-go-sdk v0.13.5, example/agent",
-		install:  goExample,
-		allowed:  "successfully updated the configuration",
-		rejected: "skip the configuration update",
+		name: "example-go", title: "acp-go-sdk v0.13.5, example/agent",
+		goPackage: "github.com/coder/acp-go-sdk/example/agent",
+		command:   []string{"{root}/agent"}, asks: true, ok: true,
 	},
 	{
-		name:     "@agentclientprotocol/sdk 1.9.0, examples/agent.js",
-		install:  npmExample,
-		allowed:  "successfully updated the configuration",
-		rejected: "skip the configuration update",
+		name: "example-ts", title: "@agentclientprotocol/sdk, examples/agent.js", npm: true,
+		command: []string{"node", "{root}/node_modules/@agentclientprotocol/sdk/dist/examples/agent.js"}, asks: true, ok: true,
+	},
+	{
+		name: "opencode", title: "opencode-linux-x64, what opencode-ai starts", npm: true, model: true, asks: true, ok: true,
+		command: []string{"{root}/node_modules/opencode-linux-x64/bin/opencode", "acp"},
+		env:     []string{"OPENCODE_CONFIG={home}/opencode.json", "OPENCODE_DISABLE_AUTOUPDATE=1", "MODEL_SERVER_KEY={key}"},
+		files: map[string]string{"opencode.json": `{
+			"autoupdate": false, "model": "local/m", "small_model": "local/m",
+			"permission": {"edit": "ask", "bash": "ask"},
+			"provider": {"local": {
+				"npm": "@ai-sdk/openai-compatible", "name": "local", "models": {"m": {"name": "m"}},
+				"options": {"baseURL": "{url}/v1", "apiKey": "{env:MODEL_SERVER_KEY}"}}}}`},
+	},
+	{
+		name: "gemini", title: "@google/gemini-cli", npm: true, model: true, asks: true, ok: true,
+		command: []string{"node", "{root}/node_modules/@google/gemini-cli/bundle/gemini.js", "--acp", "-m", "gemini-2.5-flash"},
+		env:     []string{"GEMINI_API_KEY={key}", "GOOGLE_GEMINI_BASE_URL={url}", "GEMINI_CLI_TRUST_WORKSPACE=true"},
+		files: map[string]string{".gemini/settings.json": `{
+			"security": {"auth": {"selectedType": "gemini-api-key"}}, "telemetry": {"enabled": false},
+			"privacy": {"usageStatisticsEnabled": false}, "general": {"enableAutoUpdate": false, "disableUpdateNag": true}}`},
+	},
+	{
+		name: "claude", title: "@agentclientprotocol/claude-agent-acp", npm: true, model: true,
+		command: []string{"node", "{root}/node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js"},
+		env:     claudeEnv,
+		files:   map[string]string{".claude/settings.json": `{"permissions": {"defaultMode": "default", "ask": ["Write", "Edit", "Bash"]}}`},
+		asks:    true,
+		note:    "its settings ask before each tool",
+	},
+	{
+		name: "claude-code", title: "@zed-industries/claude-code-acp", npm: true, model: true,
+		command: []string{"node", "{root}/node_modules/@zed-industries/claude-code-acp/dist/index.js"},
+		env:     claudeEnv, asks: true,
+	},
+	{
+		name: "codex", title: "@agentclientprotocol/codex-acp", npm: true, model: true,
+		command: []string{"node", "{root}/node_modules/@agentclientprotocol/codex-acp/dist/index.js"},
+		env:     []string{"CODEX_API_KEY={key}"},
+		files:   map[string]string{".codex/config.toml": codexConfig},
+		note:    "it asks before what its sandbox forbids, and has none here",
+	},
+	{
+		name: "codex-zed", title: "@zed-industries/codex-acp, the platform's package", npm: true, model: true,
+		command: []string{"{root}/node_modules/@zed-industries/codex-acp-linux-x64/bin/codex-acp"},
+		env:     []string{"CODEX_API_KEY={key}"},
+		files:   map[string]string{".codex/config.toml": "approval_policy = \"untrusted\"\nsandbox_mode = \"danger-full-access\"\n" + codexConfig},
+		asks:    true,
+		note:    "its settings ask before each command",
+	},
+	{
+		name: "copilot", title: "@github/copilot", npm: true, model: true,
+		command: []string{"node", "{root}/node_modules/@github/copilot/npm-loader.js", "--acp"},
+		env: []string{
+			"COPILOT_PROVIDER_TYPE=openai", "COPILOT_PROVIDER_BASE_URL={url}/v1", "COPILOT_PROVIDER_API_KEY={key}",
+			"COPILOT_MODEL=m", "COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false",
+		},
+		asks: true,
+		note: "with a provider of one's own",
 	},
 }
 
-// goExample builds the example agent of the SDK at the version that go.mod has.
-func goExample(ctx context.Context) ([]string, error) {
-	file, err := filepath.Abs(filepath.Join(cache, "go-example-agent"))
-	if err != nil {
-		return nil, err
-	}
-	return []string{file}, command(ctx, ".", "go", "build", "-o", file, "github.com/coder/acp-go-sdk/example/agent")
+// The agent refuses to run as root unless it is told that this is a sandbox.
+var claudeEnv = []string{
+	"ANTHROPIC_API_KEY={key}", "ANTHROPIC_BASE_URL={url}", "DISABLE_AUTOUPDATER=1",
+	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "IS_SANDBOX=1",
 }
 
-// npmExample installs what npm/package-lock.json pins. Nothing of it runs on install.
-func npmExample(ctx context.Context) ([]string, error) {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		return nil, err
-	}
-	dir, err := filepath.Abs(filepath.Join(cache, "npm"))
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		text, err := os.ReadFile(filepath.Join("internal/interop/npm", name))
-		if err != nil {
-			return nil, err
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
-			return nil, err
-		}
-	}
-	if err := command(ctx, dir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"); err != nil {
-		return nil, err
-	}
-	return []string{node, filepath.Join(dir, "node_modules/@agentclientprotocol/sdk/dist/examples/agent.js")}, nil
-}
+const codexConfig = `model = "m"
+model_provider = "local"
+check_for_update_on_startup = false
+[analytics]
+enabled = false
+[model_providers.local]
+name = "local"
+base_url = "{url}/v1"
+env_key = "CODEX_API_KEY"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+`
 
-// command runs a program; what it said is in the error.
-func command(ctx context.Context, dir string, args ...string) error {
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", cmd, err), errors.New(string(out)))
-	}
-	return nil
+// fill replaces what stands for places and keys.
+func fill(text string, p *place) string {
+	return strings.NewReplacer("{root}", p.root, "{home}", p.home, "{url}", p.url, "{key}", p.key).Replace(text)
 }

@@ -1,10 +1,21 @@
-// Interop drives agents that nobody here wrote through the real `errand run`, and
-// writes docs/interop.md from what came of it.
+// Interop drives agents that nobody here wrote, and writes docs/agents.md from what came
+// of it.
 //
-//	go run ./internal/interop
+//	go run ./internal/interop                      all of them: make interop
+//	go run ./internal/interop gemini example-go    only these; the document stays as it is
+//	go run ./internal/interop -live opencode       the user's own, with key and model: make live AGENT=opencode
 //
-// Each agent gets the same task with its permission request allowed, with it rejected,
-// and with a deadline that passes in mid turn. The results are checked, and that no
-// process of the run is left. An agent that cannot be had here (no node, no registry)
-// is skipped, and said to be; the document is then left as it was.
+// The agents are installed into a cache folder, from npm as the lock files in npm/ pin
+// them, and run offline: with an empty HOME, a proxy that nobody serves, and for a model
+// the one of internal/modelserver. Each is driven through errand run, through the test
+// kit and through errand check.
+//
+// What an agent gets wrong is recorded in the document and fails nothing. What Errand
+// guarantees whatever the agent does (one result, which says what was seen, an exit
+// status that says the same, permissions answered as told, and that nothing is left) is
+// checked after each run, and a breach fails the program. So does what an agent is known
+// to do right.
+//
+// An agent that cannot be had here (no npm, no registry, another system) is skipped, and
+// said to be; the document is then left as it was.
 package main

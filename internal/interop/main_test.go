@@ -3,13 +3,17 @@ package main
 import (
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/errand-acp/errand/client"
-	"github.com/errand-acp/errand/permission"
-	"github.com/errand-acp/errand/stopreason"
-	"github.com/errand-acp/errand/subagent"
 )
+
+func sorted(less func(a, b string) bool) cmp.Option { return cmpopts.SortSlices(less) }
 
 func TestNothingLeft(t *testing.T) {
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
@@ -40,37 +44,48 @@ func TestNothingLeft(t *testing.T) {
 	}
 }
 
-// What is checked of a result can fail.
-func TestChecks(t *testing.T) {
-	yes, reason, code := true, stopreason.EndTurn, 0
-	good := func() *result {
-		return &result{Result: subagent.Result{
-			Stop: stopreason.Completed, StopReason: &reason, Output: "it is done",
-			Permissions: []permission.Record{{Decision: permission.Allowed}},
-			ToolCalls:   []subagent.ToolCall{{ID: "1"}, {ID: "2", Permitted: &yes}},
-			Exit:        &client.Exit{Code: &code, Rung: client.RungEOF},
-		}}
+// Each agent is one that has a preset, and is named once.
+func TestAgents(t *testing.T) {
+	var names []string
+	for _, a := range agents {
+		if _, ok := client.LookupPreset(a.name); !ok {
+			t.Errorf("%s has no preset", a.name)
+		}
+		if slices.Contains(names, a.name) {
+			t.Errorf("%s is there twice", a.name)
+		}
+		names = append(names, a.name)
 	}
-	if err := checkTurn(good(), "done", permission.Allowed); err != nil {
-		t.Error(err)
+	if all, err := choose(nil); err != nil || len(all) != len(agents) {
+		t.Errorf("%d agents, %v", len(all), err)
 	}
-	const want = "| a | b | completed (`end_turn`) | allowed | 2 | exit status 0, eof |\n"
-	if line := good().line("a", "b"); line != want {
-		t.Errorf("line %q, want %q", line, want)
+	if _, err := choose([]string{"gemini", "nobody"}); err == nil {
+		t.Error("an unknown name is taken")
 	}
-	for name, spoil := range map[string]func(*result){
-		"stop":       func(r *result) { r.Stop = stopreason.Aborted },
-		"error":      func(r *result) { r.Error = &subagent.Error{} },
-		"output":     func(r *result) { r.Output = "" },
-		"permission": func(r *result) { r.Permissions = nil },
-		"decision":   func(r *result) { r.Permissions[0].Decision = permission.Denied },
-		"tool calls": func(r *result) { r.ToolCalls = r.ToolCalls[:1] },
-		"permitted":  func(r *result) { r.ToolCalls[1].Permitted = nil },
-	} {
-		r := good()
-		spoil(r)
-		if checkTurn(r, "done", permission.Allowed) == nil {
-			t.Errorf("a wrong %s is not noticed", name)
+}
+
+// The document has a line for each agent, and names who breaks a rule in the rules' order.
+func TestDocument(t *testing.T) {
+	rule := func(id, verdict string) finding {
+		f := finding{Verdict: verdict}
+		f.Rule.ID, f.Rule.Level, f.Rule.Title = id, "must", id+" | title"
+		return f
+	}
+	reports := []*report{
+		{agent: &agent{name: "a"}, findings: []finding{rule("one", "pass"), rule("two", "warn"), rule("three", "notApplicable")}},
+		{agent: &agent{name: "b"}, findings: []finding{rule("one", "fail"), rule("two", "fail"), rule("three", "notApplicable")}},
+	}
+	want := []*brokenRule{
+		{id: "one", level: "must", title: "one | title", agents: []string{"b"}},
+		{id: "two", level: "must", title: "two | title", agents: []string{"a", "b"}},
+	}
+	if diff := cmp.Diff(want, brokenRules(reports), cmp.AllowUnexported(brokenRule{})); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	text := document(reports)
+	for _, line := range []string{"| a |  |  |  | 1 | 0 | 1 | 1 |\n", "| `two` | must | two \\| title | a, b |\n"} {
+		if !strings.Contains(text, line) {
+			t.Errorf("no line %q in\n%s", line, text)
 		}
 	}
 }

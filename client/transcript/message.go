@@ -29,20 +29,25 @@ func (m Message) IsResponse() bool {
 // Messages returns what the frame of e holds: one message, or those of an array. It is
 // empty where e has no frame.
 func (e Entry) Messages() []Message {
-	frame := bytes.TrimSpace(e.Frame)
-	if len(frame) == 0 {
-		return nil
-	}
-	all := []json.RawMessage{frame}
-	if frame[0] == '[' {
-		all = nil
-		json.Unmarshal(frame, &all)
-	}
-	messages := make([]Message, 0, len(all))
-	for _, text := range all {
+	var messages []Message
+	for _, text := range parts(e.Frame) {
 		messages = append(messages, parseMessage(text))
 	}
 	return messages
+}
+
+// parts returns the elements of a frame that is an array, or else the frame.
+func parts(frame json.RawMessage) []json.RawMessage {
+	frame = bytes.TrimSpace(frame)
+	if len(frame) == 0 {
+		return nil
+	}
+	if frame[0] != '[' {
+		return []json.RawMessage{frame}
+	}
+	var all []json.RawMessage
+	json.Unmarshal(frame, &all)
+	return all
 }
 
 // parseMessage reads one object; of anything else nothing.

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -31,8 +32,12 @@ func (t *Transcript) String() string {
 		case e.End != nil:
 			fmt.Fprintf(&b, "%send: %s\n", at, visible.Line(e.End.String()))
 		case len(e.Frame) > 0:
-			for _, m := range e.Messages() {
-				fmt.Fprintf(&b, "%s%-6s -> %s\n", at, e.From, asked.line(e.From, m))
+			all := parts(e.Frame)
+			if len(all) == 0 {
+				all = []json.RawMessage{e.Frame}
+			}
+			for _, text := range all {
+				fmt.Fprintf(&b, "%s%-6s -> %s\n", at, e.From, asked.line(e.From, text))
 			}
 		default:
 			fmt.Fprintf(&b, "%s%-6s |  %s\n", at, e.From, excerpt(e.Text, e.Bytes))
@@ -65,14 +70,12 @@ func (e *End) String() string {
 type pending map[string]string
 
 // line shows one message.
-func (asked pending) line(from From, m Message) string {
+func (asked pending) line(from From, text json.RawMessage) string {
+	m := parseMessage(text)
 	id := visible.Line(string(m.ID))
-	if m.IsResponse() {
-		asker := FromClient
-		if from == FromClient {
-			asker = FromAgent
-		}
-		key := string(asker) + string(m.ID)
+	switch {
+	case m.IsResponse():
+		key := string(other(from)) + string(m.ID)
 		method := asked[key]
 		delete(asked, key)
 		what := strings.TrimLeft(visible.Line(method)+" #"+id, " ")
@@ -80,16 +83,15 @@ func (asked pending) line(from From, m Message) string {
 			return what + " = error " + excerpt(string(m.Error), 0)
 		}
 		return what + " = " + excerpt(string(m.Result), 0)
+	case m.Method == "":
+		return excerpt(string(text), 0) // it makes no sense as a frame
 	}
 	what := visible.Line(m.Method)
-	if what == "" {
-		what = "(no method)"
-	}
 	if m.ID != nil {
 		asked[string(from)+string(m.ID)] = m.Method
 		what += " #" + id
 	}
-	return what + " " + excerpt(string(m.Params), 0)
+	return strings.TrimRight(what+" "+excerpt(string(m.Params), 0), " ")
 }
 
 // excerpt shows a line, or its beginning: the whole of it had size bytes, or as many as

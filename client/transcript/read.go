@@ -153,7 +153,7 @@ func parse(line []byte) (*Header, *Entry, error) {
 	}
 	switch {
 	case len(f.Frame) > 0 && string(f.Frame) != "null":
-		if !IsFrame(f.Frame) {
+		if c := f.Frame[0]; c != '{' && c != '[' {
 			return nil, nil, errors.New("the frame is no object or array")
 		}
 		e.Frame = f.Frame

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	cmdline "flag" // a package-level name here is flag
 	"testing"
 
 	"github.com/errand-acp/errand/internal/leak"
@@ -9,5 +10,8 @@ import (
 
 func TestMain(m *testing.M) {
 	script.Hook() // this binary, started as tryScript does, is the agent
+	// Suites wait more than they work, and side by side.
+	cmdline.Set("test.parallel", "16")
+	largeFrame = 1 << 20
 	leak.Main(m)
 }

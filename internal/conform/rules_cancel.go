@@ -97,9 +97,9 @@ func judgeCancelEarly(r *recording) outcome {
 		return *no
 	}
 	o := r.stopOf(t)
-	// A turn that ended well at once may have ended by itself, unless the same prompt was
-	// seen to take longer.
-	if o.verdict == Fail && t.hasResult && r.sinceCancel(t) < midTurn {
+	// A turn that ended well may have ended by itself, unless the same prompt was seen to
+	// take longer.
+	if o.verdict == Fail && t.hasResult {
 		if _, no := r.cancelled(midLabel(0)); no != nil {
 			return *no
 		}
@@ -219,8 +219,10 @@ func judgeNoEffect(cancel, after string) func(*recording) outcome {
 		m, ok := r.mark(cancel)
 		t := r.turn(after)
 		if !ok || t == nil {
-			_, no := r.reply(after)
-			return *no
+			if _, no := r.reply(after); no != nil {
+				return *no
+			}
+			return untried("there was no cancel before the prompt")
 		}
 		shown := append(r.at(m.index), t.entries()...)
 		switch {

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// largeFrame is how large a large frame is, in bytes: that of a prompt with an image.
-const largeFrame = 4 << 20
+// largeFrame is how large a large frame is, in bytes: that of a prompt with an image. Tests
+// that run the suite a hundred times have a smaller one.
+var largeFrame = 4 << 20
 
 // sceneFrames is frames as pipes deliver them, in pieces and several at once, large ones,
 // and lines that are none.

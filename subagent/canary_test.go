@@ -15,8 +15,10 @@ import (
 	"testing"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/client/transcript"
 	"github.com/errand-acp/errand/envscrub"
 	"github.com/errand-acp/errand/internal/canary"
+	"github.com/errand-acp/errand/internal/check"
 	"github.com/errand-acp/errand/internal/traces"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/subagent"
@@ -128,6 +130,7 @@ type birdcage struct {
 	stderr  lockedBuffer // what Options.Stderr got
 	logText lockedBuffer
 	logJSON lockedBuffer
+	talk    lockedBuffer // the transcript
 
 	mu     sync.Mutex // guards events: they are told on goroutines of the run
 	events []subagent.Event
@@ -178,6 +181,7 @@ func (b *birdcage) run() *subagent.Result {
 	b.t.Helper()
 	b.scene.provider = provider(b.t, b.cmd, &b.opts)
 	req := b.scene.request("go")
+	req.Transcript = transcript.NewWriter(&b.talk)
 	req.Events = func(e subagent.Event) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -222,6 +226,11 @@ func (b *birdcage) shown() {
 	b.clean("Stderr", b.stderr.String())
 	b.clean("the log", b.logText.String())
 	b.clean("the log as JSON", b.logJSON.String())
+	b.clean("the transcript", b.talk.String())
+	for _, talk := range conversations(b.t, b.talk.String(), 1) {
+		b.clean("the transcript, read", talk)
+		check.Equal(b.t, "its recording was cut off", talk.Cut, false)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, e := range b.events {
@@ -288,7 +297,7 @@ func TestCanaryPlaces(t *testing.T) {
 			"title": *res.ToolCalls[0].Title, "kind": *res.ToolCalls[0].Kind, "status": res.ToolCalls[0].Status,
 			"second title": *res.ToolCalls[1].Title, "permission's title": *res.Permissions[0].Title, "permission's kind": *res.Permissions[0].Kind,
 			"rawInput": fmt.Sprint(res.Permissions[0].RawInput), "option's kind": res.Permissions[0].Options[1].Kind, "meta": fmt.Sprint(res.Meta),
-			"log": b.logText.String(), "log as JSON": b.logJSON.String(),
+			"log": b.logText.String(), "log as JSON": b.logJSON.String(), "transcript": b.talk.String(),
 		}
 		for place, text := range places {
 			if !strings.Contains(text, mark) {

@@ -33,11 +33,11 @@
 //
 // A request gets a label ("prompt") by which a rule finds it again; [actor.send] and
 // [actor.await] are the halves of call, for what has to happen in between; [actor.notify],
-// [actor.raw], [actor.ask], [actor.closeStdin], [actor.signal], [actor.awaitExit], [actor.waitFor] and
-// [actor.settle] are the rest. What the agent asks of us is answered by the actor's answers:
-// [actor.answer] sets what is said to a method; until then permissions are rejected, and other
-// methods are not found. The engine
-// ends the process. A scene may start another one after [actor.end].
+// [actor.raw], [actor.ask], [actor.closeStdin], [actor.signal], [actor.awaitExit],
+// [actor.waitFor] and [actor.settle] are the rest. What the agent asks of us is answered by
+// the actor's answers: [actor.answer] sets what is said to a method; until then permissions
+// are rejected, and other methods are not found. The engine ends the process. A scene may
+// start another one after [actor.end].
 //
 // # How a rule is added
 //

@@ -1,7 +1,9 @@
 package conform
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -68,6 +70,9 @@ var wireRules = []Rule{
 		Quote:  "code: A Number that indicates the error type that occurred. This MUST be an integer.",
 		Source: jsonrpcPage + "#error_object",
 		judge: func(r *recording) outcome {
+			if r.echoes() {
+				return untried(whyEcho)
+			}
 			var shows []transcript.Entry
 			for i, m := range r.agent() {
 				if m.isRequest() || m.isNotification() || m.Error == nil || isNull(m.Error) {
@@ -308,6 +313,8 @@ func judgeStdout(r *recording) outcome {
 		_, hasMethod := m.fields["method"]
 		_, hasID := m.fields["id"]
 		switch {
+		case r.isEcho(i):
+			return broken("a line of its stdout is what it had read", e)
 		case e.Frame == nil && strings.TrimSpace(e.Text) == "":
 			// a blank line ends nothing and begins nothing
 		case e.Frame == nil && r.cutOff(i):
@@ -326,6 +333,30 @@ func judgeStdout(r *recording) outcome {
 	return kept(fmt.Sprintf("%d lines were messages", len(shows)), shows[0])
 }
 
+// isEcho reports whether entry i is a line that was written to the agent: what sends
+// everything back speaks no protocol, however well-formed it is.
+func (r *recording) isEcho(i int) bool {
+	e := r.entries[i]
+	if m := r.message(i); e.From != transcript.FromAgent || !m.isRequest() {
+		return false
+	}
+	return slices.ContainsFunc(r.entries[:i], func(ours transcript.Entry) bool {
+		return ours.From == transcript.FromClient && bytes.Equal(ours.Frame, e.Frame)
+	})
+}
+
+// echoes reports whether the agent sends back what it reads.
+func (r *recording) echoes() bool {
+	for i := range r.entries {
+		if r.isEcho(i) {
+			return true
+		}
+	}
+	return false
+}
+
+const whyEcho = "the agent sends back what it reads"
+
 // cutOff reports whether entry i is the last line of an agent that did not end by itself.
 func (r *recording) cutOff(i int) bool {
 	for _, e := range r.entries[i+1:] {
@@ -341,6 +372,9 @@ func (r *recording) cutOff(i int) bool {
 
 // judgeAnswerIDs holds the ids of answers against those of the requests before them.
 func judgeAnswerIDs(r *recording) outcome {
+	if r.echoes() {
+		return untried(whyEcho)
+	}
 	asked := map[string]bool{}
 	var shows []transcript.Entry
 	for i, e := range r.entries {
@@ -375,6 +409,9 @@ func eachAnswer(r *recording, wrong func(int, message) string, well string) outc
 }
 
 func some(r *recording, is func(message) bool, wrong func(int, message) string, well string) outcome {
+	if r.echoes() {
+		return untried(whyEcho)
+	}
 	var shows []transcript.Entry
 	for i, m := range r.agent() {
 		if !is(m) {

@@ -139,7 +139,7 @@ func (t *trial) play(s scene) *recording {
 		t.progress.Unlock()
 	}
 	a := &actor{
-		ctx: t.ctx, opts: t.opts, dir: filepath.Join(t.scratch, s.name, "work"),
+		ctx: t.ctx, opts: t.opts, dir: filepath.Join(t.scratch, s.name, "dir"),
 		changed: make(chan struct{}), r: recording{scene: s.name},
 		answers: map[string]answerer{"session/request_permission": refusePermission},
 		cmd: launch{

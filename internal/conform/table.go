@@ -14,7 +14,7 @@ import (
 // made visible.
 func (r *Report) Table() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", visible.Line(r.title()))
+	fmt.Fprintf(&b, "%s\n\n", short(visible.Line(r.title()), shownText))
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, f := range r.Findings {
 		what := f.Rule.Title
@@ -32,6 +32,9 @@ func (r *Report) Table() string {
 	fmt.Fprintf(&b, "\n%s\n", r.Counts)
 	return b.String()
 }
+
+// shownText is how much of a text a table shows, in bytes.
+const shownText = 1000
 
 // title says which agent was tried.
 func (r *Report) title() string {
@@ -66,7 +69,7 @@ func (c Counts) String() string {
 // show it, with control characters and the like made visible.
 func (f Finding) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s: %s\n", f.Verdict.word(), f.Rule.ID, visible.Line(f.Why))
+	fmt.Fprintf(&b, "%s %s: %s\n", f.Verdict.word(), f.Rule.ID, short(visible.Line(f.Why), shownText))
 	fmt.Fprintf(&b, "  %s: %s\n", f.Rule.Level, f.Rule.Quote)
 	if f.Rule.Source != "" {
 		fmt.Fprintf(&b, "  %s\n", f.Rule.Source)

@@ -20,9 +20,8 @@ const DefaultTimeout = 30 * time.Second
 // Options are what Start may be told beside the command. The zero value, or nil, is the
 // default.
 type Options struct {
-	// Timeout bounds each wait for the agent, and what it writes in answer to
-	// session/new; 0 means DefaultTimeout. The deadline of the test (go test -timeout)
-	// bounds them too. The start has Client.StartTimeout.
+	// Timeout bounds each wait for the agent; 0 means DefaultTimeout. So does the
+	// deadline of the test (go test -timeout). The start has Client.StartTimeout.
 	Timeout time.Duration
 
 	// Client is what the agent is given and how it is ended: its files, terminals,

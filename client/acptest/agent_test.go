@@ -71,8 +71,10 @@ func TestConversation(t *testing.T) {
 		t.Errorf("the call is %+v", call)
 	}
 
-	turn = session.Prompt("again")
+	turn = session.Prompt("again") // with a call of the same id
+	edit = turn.ToolCall("edit")
 	turn.Permission("write-1").Reject()
+	edit.Status("failed")
 	turn.Text("Then not.")
 	turn.Stop("end_turn")
 
@@ -151,6 +153,20 @@ func TestCancel(t *testing.T) {
 		turn.Cancel()
 		turn.Stop("cancelled") // whether it has asked by now or not
 		turn.Cancel()          // changes nothing
+		if talk := agent.Transcript().String(); strings.Count(talk, "-> session/cancel") != 1 {
+			t.Errorf("session/cancel was not sent once:\n%s", talk)
+		}
+	})
+	t.Run("long after the end", func(t *testing.T) {
+		t.Parallel()
+		agent := acptest.Start(t, acptest.Script(t, `on session/prompt 2; wait for session/prompt 3; on session/prompt 3; text "on"`), nil)
+		session, other := agent.Session(""), agent.Session("")
+		first := session.Prompt("one")
+		first.Stop("end_turn")
+		second := session.Prompt("two")
+		first.Cancel() // not the second one
+		other.Prompt("three").Stop("end_turn")
+		second.Stop("end_turn")
 	})
 }
 

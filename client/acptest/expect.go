@@ -76,8 +76,7 @@ func (t *Turn) says(what, part, verb string, content func(*client.Update) *acp.C
 	t.a.t.Helper()
 	start, off := t.at, t.off
 	var said []byte
-	var rest int // how much of the last chunk is behind the part
-	var last int // the event that has it
+	var last, size, rest int // the event that has the end of the part, its text, and how much of that is behind it
 	t.expect(what, start, func(i int, e *event) (bool, string) {
 		if e.update == nil {
 			return false, ""
@@ -96,7 +95,7 @@ func (t *Turn) says(what, part, verb string, content func(*client.Update) *acp.C
 		if k < 0 {
 			return false, ""
 		}
-		rest, last = len(said)-(from+k+len(part)), i
+		last, size, rest = i, len(block.Text.Text), len(said)-(from+k+len(part))
 		return true, ""
 	}, func() string {
 		if len(said) == 0 {
@@ -105,7 +104,7 @@ func (t *Turn) says(what, part, verb string, content func(*client.Update) *acp.C
 		return "; since the last expectation the agent has " + verb + " " + quoted(string(said))
 	})
 	if rest > 0 {
-		t.at, t.off = last, len(content(t.a.events[last].update).Text.Text)-rest
+		t.at, t.off = last, size-rest
 	}
 }
 

@@ -1,6 +1,7 @@
 package acptest
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -102,6 +103,12 @@ func (j *journal) mention(e *event, call *acp.ToolCallUpdate) {
 	e.before = j.calls[key]
 	e.call = merge(e.before, call)
 	j.calls[key] = e.call
+}
+
+// forget forgets the tool calls of a session, at the beginning of a turn: agents use their
+// ids again. With mu held.
+func (j *journal) forget(session acp.SessionId) {
+	maps.DeleteFunc(j.calls, func(key callKey, _ *acp.ToolCallUpdate) bool { return key.session == session })
 }
 
 // settled takes what a permission request came to.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/internal/script"
@@ -76,22 +77,34 @@ func servePipe(t testing.TB, serve func(ctx context.Context, stdin io.Reader, st
 	stdin, in := io.Pipe()
 	out, stdout := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { // ends with the agent, at the latest with the test
+	ended := make(chan struct{})
+	go func() { // ends with the agent, at the latest with the test
+		defer close(ended)
 		stderr := &logged{t: t}
 		defer stderr.end()
 		defer stdin.Close()
 		defer stdout.Close()
 		serve(ctx, stdin, stdout, stderr)
-	})
+	}()
 	t.Cleanup(func() {
-		cancel()
+		defer cancel()
 		in.Close()
 		out.Close()
-		running.Wait()
+		timer := time.NewTimer(pipeGrace)
+		defer timer.Stop()
+		select {
+		case <-ended:
+		case <-timer.C:
+			cancel()
+			<-ended
+		}
 	})
 	return in, out
 }
+
+// pipeGrace is how long an agent on pipes may take to end by itself at the end of the test:
+// one that is deaf to the end of its stdin does not.
+const pipeGrace = time.Second
 
 // logged logs lines.
 type logged struct {

@@ -99,6 +99,7 @@ func (s *Session) Prompt(text string, blocks ...acp.ContentBlock) *Turn {
 		t.from = len(s.a.events)
 		t.at = t.from
 		s.a.open[s.ID()] = t
+		s.a.forget(s.ID())
 	})
 	s.a.turns = append(s.a.turns, t)
 	s.a.running.Go(func() { t.run(ctx, blocks, sent) })

@@ -29,14 +29,15 @@ type ToolCall struct {
 func (t *Turn) ToolCall(what string) *ToolCall {
 	t.a.t.Helper()
 	c := &ToolCall{t: t, what: fmt.Sprintf("ToolCall(%q)", what)}
+	asked := false
 	t.expect(c.what, t.at, func(i int, e *event) (bool, string) {
 		if !means(what, e.call) || means(what, e.before) {
 			return false, ""
 		}
-		c.id, c.from = e.call.ToolCallId, i
+		c.id, c.from, asked = e.call.ToolCallId, i, e.ask != nil
 		return true, ""
 	}, func() string { return t.calls() })
-	if t.a.events[c.from].ask != nil {
+	if asked {
 		t.at = c.from // the request itself is still to be expected
 	}
 	return c
@@ -69,8 +70,19 @@ func (c *ToolCall) Call() acp.ToolCallUpdate {
 	return *c.latest()
 }
 
+// latest is the call as it is known last; with the journal's mutex held.
 func (c *ToolCall) latest() *acp.ToolCallUpdate {
-	return c.t.a.journal.calls[callKey{c.t.a.events[c.from].session, c.id}]
+	events := c.t.a.events[c.from:]
+	call := events[0].call
+	for _, e := range events {
+		if e.end == c.t {
+			break
+		}
+		if e.call != nil && e.call.ToolCallId == c.id && e.session == events[0].session {
+			call = e.call
+		}
+	}
+	return call
 }
 
 // Status waits until the call is in this status: "pending", "in_progress", "completed" or
@@ -131,7 +143,7 @@ func (c *ToolCall) Text(part string) *ToolCall {
 func (c *ToolCall) expect(what string, fits func(*acp.ToolCallUpdate) (ok bool, why string)) {
 	c.t.a.t.Helper()
 	c.t.expect(c.what+"."+what, c.from, func(_ int, e *event) (bool, string) {
-		if e.call == nil || e.call.ToolCallId != c.id {
+		if e.call == nil || e.call.ToolCallId != c.id || e.session != c.t.a.events[c.from].session {
 			return false, ""
 		}
 		return fits(e.call)

@@ -65,13 +65,18 @@ func (t *Turn) end() {
 	}
 }
 
-// Cancel asks the agent to end the turn. Permission requests that are open, and those that
-// come later, are answered `cancelled`. What the agent answers is for [Turn.Stop].
+// Cancel asks the agent to end the turn, unless it has. Permission requests that are open,
+// and those that come later, are answered `cancelled`. What the agent answers is for
+// [Turn.Stop].
 //
 // See https://agentclientprotocol.com/protocol/prompt-turn#cancellation.
 func (t *Turn) Cancel() {
 	t.a.t.Helper()
-	t.a.change(func() { t.cancelled = true })
+	over := false
+	t.a.change(func() { over, t.cancelled = t.ended, true })
+	if over {
+		return
+	}
 	ctx, cancel := t.a.waitContext()
 	defer cancel()
 	// Not by the end of the prompt's context: after that the client has less patience than

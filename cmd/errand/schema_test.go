@@ -210,7 +210,7 @@ func TestSchemaOfAudits(t *testing.T) {
 }
 
 func TestSchemaNames(t *testing.T) {
-	if got := newProgram(t).run("schema"); got.stdout != "audit\nevent\nfan\nfan-event\npermission\npermission-reply\npolicy\nrequest\nresult\n" || got.status != statusOK {
+	if got := newProgram(t).run("schema"); got.stdout != "audit\ncheck\nevent\nfan\nfan-event\npermission\npermission-reply\npolicy\nrequest\nresult\n" || got.status != statusOK {
 		t.Errorf("status %d, stdout %q", got.status, got.stdout)
 	}
 }

@@ -47,23 +47,26 @@ func TestWritesNotWhatItMayNot(t *testing.T) {
 	}
 }
 
-func TestCancel(t *testing.T) {
+func TestCancelWhileItSpeaks(t *testing.T) {
 	agent := acptest.Start(t, underTest(t), options)
 	session := agent.Session(t.TempDir())
-
-	t.Run("while it speaks", func(t *testing.T) {
-		turn := session.Prompt("Please count from 1 to 1000, one number a line")
-		turn.Text("2")
-		turn.Cancel()
-		turn.Stop("cancelled")
-	})
-	t.Run("while it asks", func(t *testing.T) {
-		turn := session.Prompt("Write the word hello into the file hello.txt, with your tool for that")
-		turn.Permission("edit") // and no answer
-		turn.Cancel()
-		turn.Stop("cancelled")
-	})
+	turn := session.Prompt("Please count from 1 to 1000, one number a line")
+	turn.Text("2")
+	turn.Cancel()
+	turn.Stop("cancelled")
 	session.Prompt("Reply with one word: pong").Stop("end_turn") // it is as good as before
+}
+
+func TestCancelWhileItAsks(t *testing.T) {
+	agent := acptest.Start(t, underTest(t), options)
+	dir := t.TempDir()
+	turn := agent.Session(dir).Prompt("Write the word hello into the file hello.txt, with your tool for that")
+	turn.Permission("edit") // and no answer
+	turn.Cancel()
+	turn.Stop("cancelled")
+	if _, err := os.Stat(filepath.Join(dir, "hello.txt")); err == nil {
+		t.Error("hello.txt was written")
+	}
 }
 
 // What the agent and its client say to each other is what it was last time. After a change

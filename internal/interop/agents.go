@@ -99,6 +99,16 @@ var agents = []agent{
 		asks: true,
 		note: "with a provider of one's own",
 	},
+	{
+		name: "cline", title: "@cline/cli-linux-x64, what cline starts", npm: true, model: true, asks: true,
+		command: []string{"{root}/node_modules/@cline/cli-linux-x64/bin/cline", "--acp"},
+		env:     []string{"CLINE_API_KEY={key}", "CLINE_PROVIDER=openai-compatible", "CLINE_MODEL=m", "CLINE_NO_AUTO_UPDATE=1"},
+		files: map[string]string{".cline/data/settings/providers.json": `{
+			"version": 1, "lastUsedProvider": "openai-compatible", "modes": {},
+			"providers": {"openai-compatible": {"tokenSource": "manual", "updatedAt": "2026-01-01T00:00:00.000Z", "settings": {
+				"provider": "openai-compatible", "model": "m", "baseUrl": "{url}/v1", "apiKey": "{key}"}}}}`},
+		note: "its daemon is swept away with the run; as a preset it is left",
+	},
 }
 
 // The agent refuses to run as root unless it is told that this is a sandbox.

@@ -17,7 +17,7 @@ import (
 // patience is how long an agent may take to tell that its model fails, usual how long
 // anything else may take on a machine that is busy.
 const (
-	patience = 30 * time.Second
+	patience = time.Minute
 	usual    = 2 * time.Minute
 )
 
@@ -86,7 +86,7 @@ func (a *agent) known(err error) error {
 func ended(o *outcome) string {
 	switch {
 	case o.Error != nil && o.Error.Kind == client.KindTimeout:
-		return fmt.Sprintf("no end within %v", patience)
+		return "no end within a minute"
 	case o.Error != nil && o.Error.Code != nil:
 		return fmt.Sprintf("error `%s` (%d)", o.Error.Kind, *o.Error.Code)
 	case o.Error != nil:

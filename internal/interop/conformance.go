@@ -8,21 +8,9 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
+
+	"github.com/errand-acp/errand/internal/conform"
 )
-
-// finding is what errand check says of one rule.
-type finding struct {
-	Rule struct {
-		ID    string
-		Title string
-		Level string
-	}
-	Verdict string
-	Why     string
-}
-
-// broken says that the agent does not keep the rule.
-func (f finding) broken() bool { return f.Verdict == "fail" || f.Verdict == "warn" }
 
 // checkPrompts say to the model server what errand check wants of a model.
 var checkPrompts = []string{
@@ -34,7 +22,7 @@ var checkPrompts = []string{
 
 // checkAgent runs errand check offline. Whatever it finds is the agent's; that it
 // reports at all is ours.
-func checkAgent(ctx context.Context, errand string, a *agent, root string) (findings []finding, err error) {
+func checkAgent(ctx context.Context, errand string, a *agent, root string) (findings []conform.Finding, err error) {
 	err = a.at(ctx, root, false, func(p *place) error {
 		args := []string{"check", "--json", "--fail-on", "never", "--dir", p.dir}
 		for _, prompt := range checkPrompts {
@@ -49,26 +37,15 @@ func checkAgent(ctx context.Context, errand string, a *agent, root string) (find
 		if err != nil {
 			return fmt.Errorf("errand check: %w; stderr: %s", err, stderr.Bytes())
 		}
-		var report struct{ Findings []finding }
+		var report conform.Report
 		if err := json.Unmarshal(stdout, &report); err != nil {
 			return fmt.Errorf("errand check printed no report: %w", err)
 		}
 		findings = report.Findings
-		if !slices.ContainsFunc(findings, func(f finding) bool { return f.Verdict == "pass" }) {
+		if !slices.ContainsFunc(findings, func(f conform.Finding) bool { return f.Verdict == conform.Pass }) {
 			return errors.New("errand check: not one rule could be tried")
 		}
 		return nil
 	})
 	return findings, err
-}
-
-// count counts the findings of a verdict.
-func count(findings []finding, verdict string) int {
-	n := 0
-	for _, f := range findings {
-		if f.Verdict == verdict {
-			n++
-		}
-	}
-	return n
 }

@@ -2,7 +2,7 @@
 // of it.
 //
 //	go run ./internal/interop                      all of them: make interop
-//	go run ./internal/interop gemini example-go    only these; the document stays as it is
+//	go run ./internal/interop gemini example-go    only these, and their lines of it
 //	go run ./internal/interop -live opencode       the user's own, with key and model: make live AGENT=opencode
 //
 // The agents are installed into a cache folder, from npm as the lock files in npm/ pin
@@ -16,6 +16,7 @@
 // checked after each run, and a breach fails the program. So does what an agent is known
 // to do right.
 //
-// An agent that cannot be had here (no npm, no registry, another system) is skipped, and
-// said to be; the document is then left as it was.
+// What an agent did is kept in reports/, and the document is made of those. An agent that
+// cannot be had here (no npm, no registry, another system) is skipped, and said to be; its
+// last report stays.
 package main

@@ -2,26 +2,26 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/errand-acp/errand/internal/conform"
 )
 
 const docFile = "docs/agents.md"
 
-// document is docs/agents.md.
-func document(reports []*report) string {
+// document is docs/agents.md. The reports are by the agents' names.
+func document(reports map[string]*report) string {
 	var b strings.Builder
 	b.WriteString(docHead)
-
-	b.WriteString("## The agents\n\n| agent | package | version | kit | passed | MUST broken | else broken | not applicable |\n|---|---|---|---|---|---|---|---|\n")
-	for _, r := range reports {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %d | %d | %d |\n", r.agent.name, r.agent.title, r.version, r.kit,
-			count(r.findings, "pass"), count(r.findings, "fail"), count(r.findings, "warn"), count(r.findings, "notApplicable"))
+	for _, a := range agents {
+		r := reports[a.name]
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %d | %d | %d |\n", a.name, a.title, r.Version, r.Kit,
+			r.count(conform.Pass), r.count(conform.Fail), r.count(conform.Warn), r.count(conform.NotApplicable))
 	}
 	b.WriteString("\n")
-	for _, r := range reports {
-		if r.agent.note != "" {
-			fmt.Fprintf(&b, "- %s: %s.\n", r.agent.name, r.agent.note)
+	for _, a := range agents {
+		if a.note != "" {
+			fmt.Fprintf(&b, "- %s: %s.\n", a.name, a.note)
 		}
 	}
 
@@ -30,39 +30,31 @@ func document(reports []*report) string {
 		b.WriteString(" " + c.title + " |")
 	}
 	b.WriteString(" process ended by |\n|---|" + strings.Repeat("---|", len(cases)+1) + "\n")
-	for _, r := range reports {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.agent.name, strings.Join(r.cells, " | "), r.ended)
+	for _, a := range agents {
+		b.WriteString("| " + a.name + " |")
+		for _, c := range cases {
+			b.WriteString(" " + reports[a.name].Cases[c.title] + " |")
+		}
+		b.WriteString(" " + reports[a.name].Ended + " |\n")
 	}
 
 	b.WriteString("\n" + docRules)
-	for _, rule := range brokenRules(reports) {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", rule.id, rule.level, cellText(rule.title), strings.Join(rule.agents, ", "))
+	for _, rule := range conform.Rules() {
+		if by := brokenBy(rule.ID, reports); len(by) > 0 {
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", rule.ID, rule.Level, cellText(rule.Title), strings.Join(by, ", "))
+		}
 	}
 	return b.String()
 }
 
-// brokenRule is a rule that at least one agent does not keep.
-type brokenRule struct {
-	id, level, title string
-	agents           []string
-}
-
-// brokenRules has them in the order of errand check.
-func brokenRules(reports []*report) []*brokenRule {
-	var rules []*brokenRule
-	for _, r := range reports {
-		for _, f := range r.findings {
-			i := slices.IndexFunc(rules, func(known *brokenRule) bool { return known.id == f.Rule.ID })
-			if i < 0 { // kept ones too, for the order
-				i = len(rules)
-				rules = append(rules, &brokenRule{id: f.Rule.ID, level: f.Rule.Level, title: f.Rule.Title})
-			}
-			if f.broken() {
-				rules[i].agents = append(rules[i].agents, r.agent.name)
-			}
+// brokenBy names the agents that do not keep a rule.
+func brokenBy(id string, reports map[string]*report) (names []string) {
+	for _, a := range agents {
+		if broken(reports[a.name].Verdicts[id]) {
+			names = append(names, a.name)
 		}
 	}
-	return slices.DeleteFunc(rules, func(rule *brokenRule) bool { return len(rule.agents) == 0 })
+	return names
 }
 
 // cellText is text that ends no cell of a table.
@@ -77,6 +69,12 @@ network, and for a model a server of ours on loopback that answers with fixed te
 call, counts slowly, or fails. What Errand guarantees was checked after every run and held: one result, the exit
 status that goes with it, permissions answered as told, nothing left. What follows is what the agents do.
 
+## The agents
+
+*Kit* is a conversation through client/acptest; the rest counts the rules of ` + "`errand check`" + `.
+
+| agent | package | version | kit | passed | MUST broken | else broken | not applicable |
+|---|---|---|---|---|---|---|---|
 `
 
 const docRuns = "## What a run sees\n\n" +

@@ -18,6 +18,7 @@ var conversationFile = flag.String("conversation", "", "the `FILE` of the conver
 
 func TestMain(m *testing.M) {
 	acptest.Hook()
+	acptest.UpdateFlag()
 	leak.Main(m)
 }
 

@@ -68,48 +68,46 @@ func installed(t *testing.T, name, src string) {
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-func TestParity(t *testing.T) {
-	t.Run("A57 with a key an agent answers and writes a file, and without one it is skipped", func(t *testing.T) {
-		if runtime.GOOS == "windows" {
-			t.Skip("the agent is installed as a shell script")
-		}
-		errand := buildErrand(t)
-		live := func() (string, error) {
-			var out bytes.Buffer
-			err := driveLive(t.Context(), errand, "opencode", &out)
-			return out.String(), err
-		}
-		for _, name := range []string{"OPENROUTER_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"} {
-			t.Setenv(name, "")
-		}
-		installed(t, "opencode", honest)
-		out, err := live()
-		if err != nil {
-			t.Errorf("without a key: %v", err)
-		}
-		check.Has(t, out, "SKIPPED opencode", "OPENROUTER_API_KEY", "GEMINI_API_KEY", "Nothing was tried")
+func testLive(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the agent is installed as a shell script")
+	}
+	errand := buildErrand(t)
+	live := func() (string, error) {
+		var out bytes.Buffer
+		err := driveLive(t.Context(), errand, "opencode", &out)
+		return out.String(), err
+	}
+	for _, name := range []string{"OPENROUTER_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"} {
+		t.Setenv(name, "")
+	}
+	installed(t, "opencode", honest)
+	out, err := live()
+	if err != nil {
+		t.Errorf("without a key: %v", err)
+	}
+	check.Has(t, out, "SKIPPED opencode", "OPENROUTER_API_KEY", "GEMINI_API_KEY", "Nothing was tried")
 
-		t.Setenv("OPENROUTER_API_KEY", "the-key-of-the-user")
-		out, err = live()
-		if err != nil {
-			t.Errorf("with a key: %v", err)
-		}
-		check.Has(t, out, "prompt: `end_turn`\n", "request allowed: asks, writes, `end_turn`\n",
-			"request rejected: asks, writes nothing, `end_turn`\n", "cancel in mid turn: `cancelled`\n")
-		check.Lacks(t, out, "SKIPPED", "FAILED", "the-key-of-the-user")
+	t.Setenv("OPENROUTER_API_KEY", "the-key-of-the-user")
+	out, err = live()
+	if err != nil {
+		t.Errorf("with a key: %v", err)
+	}
+	check.Has(t, out, "prompt: `end_turn`\n", "request allowed: asks, writes, `end_turn`\n",
+		"request rejected: asks, writes nothing, `end_turn`\n", "cancel in mid turn: `cancelled`\n")
+	check.Lacks(t, out, "SKIPPED", "FAILED", "the-key-of-the-user")
 
-		for what, script := range map[string]string{
-			"the answer": strings.Replace(honest, `text "PONG"`, `text "PING"`, 1),
-			"the file":   strings.Replace(honest, `write hello.txt "PONG\n"`, `write hello.txt "PING\n"`, 1),
-			"a reject":   strings.Replace(honest, "    when other\n", "    when other\n      write hello.txt \"PONG\\n\"\n", 1),
-			"the cancel": strings.Replace(honest, "wait forever", "wait cancel; stop end_turn", 1),
-		} {
-			installed(t, "opencode", script)
-			if out, err := live(); err == nil {
-				t.Errorf("an agent that gets %s wrong passes:\n%s", what, out)
-			}
+	for what, script := range map[string]string{
+		"the answer": strings.Replace(honest, `text "PONG"`, `text "PING"`, 1),
+		"the file":   strings.Replace(honest, `write hello.txt "PONG\n"`, `write hello.txt "PING\n"`, 1),
+		"a reject":   strings.Replace(honest, "    when other\n", "    when other\n      write hello.txt \"PONG\\n\"\n", 1),
+		"the cancel": strings.Replace(honest, "wait forever", "wait cancel; stop end_turn", 1),
+	} {
+		installed(t, "opencode", script)
+		if out, err := live(); err == nil {
+			t.Errorf("an agent that gets %s wrong passes:\n%s", what, out)
 		}
-	})
+	}
 }
 
 func TestLiveOfNothing(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/errand-acp/errand/internal/conform"
 )
 
 func main() {
@@ -52,26 +54,27 @@ func run(ctx context.Context, live bool, names []string) error {
 	if err != nil {
 		return err
 	}
-	var reports []*report
 	var failures []error
 	for _, a := range chosen {
 		root, err := a.install(ctx)
 		if err != nil {
-			fmt.Printf("\nSKIPPED %s: it cannot be installed here: %v\n\n", a.name, err)
+			fmt.Printf("\nSKIPPED %s: it cannot be installed here, and what the document says of it is of another time: %v\n\n", a.name, err)
 			continue
 		}
 		r, err := t.drive(ctx, a, root)
+		if err == nil {
+			err = r.save(a.name)
+		}
 		if err != nil {
 			failures = append(failures, err)
 		}
-		reports = append(reports, r)
 	}
-	switch err := errors.Join(failures...); {
-	case err != nil:
+	if err := errors.Join(failures...); err != nil {
 		return err
-	case len(reports) < len(agents):
-		fmt.Printf("%s is left as it was: not every agent was driven\n", docFile)
-		return nil
+	}
+	reports, err := loadReports(os.DirFS("internal/interop"))
+	if err != nil {
+		return err
 	}
 	return os.WriteFile(docFile, []byte(document(reports)), 0o644)
 }
@@ -96,23 +99,13 @@ type tools struct {
 	kit    string // this package's test binary
 }
 
-// report is what an agent did.
-type report struct {
-	agent    *agent
-	version  string
-	cells    []string // one a case
-	ended    string
-	kit      string
-	findings []finding
-}
-
 // drive drives an agent in every way, one after the other: agents are heavy.
 func (t *tools) drive(ctx context.Context, a *agent, root string) (*report, error) {
 	version, err := a.version()
 	if err != nil {
 		return nil, err
 	}
-	r := &report{agent: a, version: version}
+	r := &report{Version: version, Cases: map[string]string{}, Verdicts: map[string]conform.Verdict{}}
 	var failures []error
 	step := func(what string, do func() (string, error)) string {
 		start := time.Now()
@@ -127,30 +120,30 @@ func (t *tools) drive(ctx context.Context, a *agent, root string) (*report, erro
 	}
 	var first *outcome
 	for _, c := range cases {
-		r.cells = append(r.cells, step(c.title, func() (string, error) {
+		r.Cases[c.title] = step(c.title, func() (string, error) {
 			cell, o, err := c.drive(ctx, t.errand, a, root)
 			first = cmp.Or(first, o)
 			return cell, err
-		}))
+		})
 	}
-	r.ended = step("process ended by", func() (string, error) {
+	r.Ended = step("process ended by", func() (string, error) {
 		if first == nil {
 			return "", errors.New("no run came to its end")
 		}
 		cell, err := tellEnd(first)
 		return cell, a.known(err)
 	})
-	r.kit = step("test kit", func() (string, error) { return converse(ctx, t.kit, a, root) })
+	r.Kit = step("test kit", func() (string, error) { return converse(ctx, t.kit, a, root) })
 	step("errand check", func() (string, error) {
-		var err error
-		r.findings, err = checkAgent(ctx, t.errand, a, root)
+		findings, err := checkAgent(ctx, t.errand, a, root)
 		told := ""
-		for _, f := range r.findings {
-			if f.broken() {
+		for _, f := range findings {
+			r.Verdicts[f.Rule.ID] = f.Verdict
+			if broken(f.Verdict) {
 				told += fmt.Sprintf("\n  %s %s: %s", f.Verdict, f.Rule.ID, f.Why)
 			}
 		}
-		return fmt.Sprintf("%d passed, %d not applicable%s", count(r.findings, "pass"), count(r.findings, "notApplicable"), told), err
+		return fmt.Sprintf("%d passed, %d not applicable%s", r.count(conform.Pass), r.count(conform.NotApplicable), told), err
 	})
 	return r, errors.Join(failures...)
 }

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/errand-acp/errand/internal/conform"
+)
+
+// report is what an agent did when it was driven last. It is kept beside the code, so
+// that an agent that cannot be driven here stays in the document.
+type report struct {
+	// Version is that of its package; the Go SDK's is in go.mod.
+	Version string `json:"version"`
+	// Cases has a cell of the document for each case, by its title.
+	Cases map[string]string `json:"cases"`
+	// Ended is how its process ended after a turn; Kit, what the test kit says of it.
+	Ended string `json:"ended"`
+	Kit   string `json:"kit"`
+	// Verdicts are those of errand check, by the rules' ids.
+	Verdicts map[string]conform.Verdict `json:"verdicts"`
+}
+
+// count counts the rules of a verdict.
+func (r *report) count(verdict conform.Verdict) int {
+	n := 0
+	for _, v := range r.Verdicts {
+		if v == verdict {
+			n++
+		}
+	}
+	return n
+}
+
+// broken says that the agent does not keep the rule of this verdict.
+func broken(v conform.Verdict) bool { return v == conform.Fail || v == conform.Warn }
+
+// save writes the report of an agent.
+func (r *report) save(name string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join("internal/interop/reports", name+".json"), append(text, '\n'), 0o644)
+}
+
+// loadReports reads the report of each agent.
+func loadReports(dir fs.FS) (map[string]*report, error) {
+	reports := map[string]*report{}
+	for _, a := range agents {
+		text, err := fs.ReadFile(dir, "reports/"+a.name+".json")
+		if err != nil {
+			return nil, fmt.Errorf("%s has not been driven yet: %w", a.name, err)
+		}
+		var r report
+		if err := json.Unmarshal(text, &r); err != nil {
+			return nil, fmt.Errorf("the report of %s: %w", a.name, err)
+		}
+		reports[a.name] = &r
+	}
+	return reports, nil
+}

@@ -13,7 +13,7 @@ import (
 var update = flag.Bool("update", false, "write testdata/api.txt anew")
 
 // packages are the public ones.
-var packages = []string{"client", "client/transcript", "envscrub", "permission", "stopreason", "subagent", "subagent/subagenttest"}
+var packages = []string{"client", "client/acptest", "client/transcript", "envscrub", "permission", "stopreason", "subagent", "subagent/subagenttest"}
 
 // The exports change on purpose only: go test ./internal/apilist -update.
 func TestParity(t *testing.T) {

@@ -36,11 +36,9 @@ func driveLive(ctx context.Context, errand, name string, out io.Writer) error {
 		fmt.Fprintf(out, "\nSKIPPED %s: %s. Nothing was tried.\n\n", name, strings.Join(missing, "; "))
 		return nil
 	}
-	// An agent that asks a model, as itself.
-	a := &agent{name: name, model: true, ok: true}
 	var failures []error
 	for _, title := range liveCases {
-		cell, err := caseOf(title).driveLive(ctx, errand, a, flags)
+		cell, err := caseOf(title).driveLive(ctx, errand, preset, flags)
 		if err != nil {
 			failures = append(failures, fmt.Errorf("%s, %s: %w", name, title, err))
 			cell = "FAILED: " + err.Error()
@@ -70,7 +68,8 @@ func caseOf(title string) *testCase {
 }
 
 // driveLive runs one case in the user's own environment, in a directory made for it.
-func (c *testCase) driveLive(ctx context.Context, errand string, a *agent, flags []string) (string, error) {
+func (c *testCase) driveLive(ctx context.Context, errand string, preset client.Preset, flags []string) (string, error) {
+	a := &agent{name: preset.Name, model: true, ok: true}
 	p, err := newPlace(a, "", "", "")
 	if err != nil {
 		return "", err
@@ -80,6 +79,7 @@ func (c *testCase) driveLive(ctx context.Context, errand string, a *agent, flags
 		prompt: strings.ReplaceAll(c.prompt, "{dir}", p.dir), permission: c.permission, interrupt: c.interrupt,
 		env: os.Environ(), flags: append([]string{"--agent", a.name}, flags...),
 		dir: p.dir, temp: p.temp, timeout: usual,
+		stays: preset.Sweep == client.SweepGroup,
 	}
 	o, err := t.run(ctx, errand)
 	if err != nil {

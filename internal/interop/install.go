@@ -49,7 +49,8 @@ func npmInstall(ctx context.Context, name, root string) error {
 			return err
 		}
 	}
-	return command(ctx, root, "npm", "ci", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund")
+	return command(ctx, root, "npm", "ci", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund",
+		"--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000") // a network that is not there is soon known
 }
 
 // version is the version that the lock file pins of the agent's own package.

@@ -19,6 +19,9 @@ import (
 	"github.com/errand-acp/errand/subagent"
 )
 
+// graceful is how long a cancelled turn may take to end, on a machine that is busy.
+const graceful = 20 * time.Second
+
 // task is what errand is given to do.
 type task struct {
 	prompt     string
@@ -47,7 +50,7 @@ type event struct {
 
 // run runs errand and checks what it guarantees whatever the agent does.
 func (t *task) run(ctx context.Context, errand string) (*outcome, error) {
-	args := []string{"run", "--events", "--dir", t.dir, "--timeout", t.timeout.String()}
+	args := []string{"run", "--events", "--dir", t.dir, "--timeout", t.timeout.String(), "--cancel-grace", graceful.String()}
 	marker := filepath.Join(t.temp, "pending")
 	if t.permission == pending {
 		args = append(args, "--permission-command", "sh -c 'touch "+marker+" && exec sleep 600'")

@@ -101,7 +101,7 @@ func (o *ConformanceOptions) try(ctx context.Context, cmd client.Command) (*conf
 	}
 	for id := range o.Known {
 		if !slices.ContainsFunc(conform.Rules(), func(r conform.Rule) bool { return r.ID == id }) {
-			return nil, fmt.Errorf("Known: there is no rule %q", id)
+			return nil, fmt.Errorf("there is no rule %q, which is in Known", id)
 		}
 	}
 	opts := &conform.Options{

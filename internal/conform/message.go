@@ -59,7 +59,6 @@ func (m message) errorCode() (code int64, ok bool) {
 func isObject(v json.RawMessage) bool { return begins(v, "{") }
 func isArray(v json.RawMessage) bool  { return begins(v, "[") }
 func isString(v json.RawMessage) bool { return begins(v, `"`) }
-func isBool(v json.RawMessage) bool   { return begins(v, "t") || begins(v, "f") }
 func isNull(v json.RawMessage) bool   { return begins(v, "n") }
 
 func isNumber(v json.RawMessage) bool {

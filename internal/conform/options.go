@@ -90,7 +90,7 @@ func (o *Options) complete() (*Options, error) {
 		}
 	}
 	if c.Parallel < 0 || c.Parallel > maxParallel {
-		return nil, fmt.Errorf("Parallel: %d is outside the usable range (1 to %d)", c.Parallel, maxParallel)
+		return nil, fmt.Errorf("%d agents at once (Parallel): there may be 1 to %d", c.Parallel, maxParallel)
 	}
 	if c.Parallel == 0 {
 		c.Parallel = 2

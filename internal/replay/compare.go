@@ -18,15 +18,14 @@ import (
 // different lists what may differ from the recording, by method: who the parent is, where
 // it works, and ids.
 var different = map[string][]string{
-	"initialize":       {"params.clientInfo"},
-	"session/new":      {"params.cwd"},
-	"session/load":     {"params.cwd"},
-	"session/resume":   {"params.cwd"},
-	"session/fork":     {"params.cwd"},
-	"session/list":     {"params.cwd"},
-	"session/prompt":   {"params.messageId"},
-	"$/cancel_request": {"params.requestId"},
-	"terminal/create":  {"result.terminalId"},
+	"initialize":      {"params.clientInfo"},
+	"session/new":     {"params.cwd"},
+	"session/load":    {"params.cwd"},
+	"session/resume":  {"params.cwd"},
+	"session/fork":    {"params.cwd"},
+	"session/list":    {"params.cwd"},
+	"session/prompt":  {"params.messageId"},
+	"terminal/create": {"result.terminalId"},
 }
 
 // comparison compares a message of the parent with the recorded one.

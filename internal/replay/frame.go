@@ -99,6 +99,10 @@ func (f *frame) isRequest() bool { return f.asks && f.id != nil }
 // isReply reports whether f answers a request.
 func (f *frame) isReply() bool { return !f.asks && f.id != nil && (f.result != nil || f.err != nil) }
 
+// isOptional reports whether f is a notification that the other side may ignore, such as
+// $/cancel_request: whether it is sent may depend on what comes first.
+func (f *frame) isOptional() bool { return f.id == nil && strings.HasPrefix(f.method, "$/") }
+
 // withID returns the text of f with another id.
 func (f *frame) withID(id []byte) []byte {
 	return bytes.Join([][]byte{f.text[:f.idStart], id, f.text[f.idEnd:]}, nil)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -21,7 +22,7 @@ type output struct {
 	stopped bool
 }
 
-// piece is a line, and how many bytes have to be put to it before its end.
+// piece is a line. With pad it is the beginning of one that was longer by so many bytes.
 type piece struct {
 	stderr bool
 	line   []byte
@@ -91,16 +92,44 @@ func (o *output) write() {
 
 // put writes one piece. Errors are for nobody but the bufio.Writer, which keeps them.
 func put(w io.Writer, p piece) {
-	if p.pad == 0 {
+	if p.pad <= 0 {
 		_, _ = w.Write(append(p.line[:len(p.line):len(p.line)], '\n'))
 		return
 	}
 	_, _ = w.Write(p.line)
-	blanks := bytes.Repeat([]byte(" "), int(min(p.pad, 64<<10)))
-	for left := p.pad; left > 0; left -= int64(len(blanks)) {
-		if _, err := w.Write(blanks[:min(left, int64(len(blanks)))]); err != nil {
+	filling, end := fill(p.line)
+	block := bytes.Repeat([]byte{filling}, int(min(p.pad, 64<<10)))
+	for left := p.pad - int64(len(end)); left > 0; left -= int64(len(block)) {
+		if _, err := w.Write(block[:min(left, int64(len(block)))]); err != nil {
 			return
 		}
 	}
-	_, _ = w.Write([]byte("\n"))
+	_, _ = w.Write(append(end, '\n'))
+}
+
+// fill says how a line goes on of which only the beginning is known: what begins as JSON ends
+// as JSON, so that a frame that was too large is one again.
+func fill(line []byte) (filling byte, end []byte) {
+	var open []byte // what closes what is open, the innermost last
+	inString, escaped := false, false
+	for _, c := range line {
+		switch {
+		case escaped:
+			escaped = false
+		case inString:
+			escaped, inString = c == '\\', c != '"'
+		case c == '"':
+			inString = true
+		case c == '{' || c == '[':
+			open = append(open, c+2) // as ASCII has them
+		case len(open) > 0 && c == open[len(open)-1]:
+			open = open[:len(open)-1]
+		}
+	}
+	filling = ' '
+	if inString && len(open) > 0 {
+		filling, end = 'b', []byte{'"'} // which an escape sequence can go on with, too
+	}
+	slices.Reverse(open)
+	return filling, append(end, open...)
 }

@@ -133,6 +133,8 @@ func (p *plan) read(t *transcript.Transcript) {
 					s.kind = clientCall
 				case !f.asks:
 					s.kind = clientAnswer
+				case f.isOptional():
+					s.done = true
 				}
 				add(i, e, s)
 			}

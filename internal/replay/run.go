@@ -46,6 +46,7 @@ func (r *run) line(text []byte) {
 		switch {
 		case r.over || !ok:
 			return
+		case f.isOptional():
 		case f.asks && r.lenient:
 			r.makeDo(f)
 		case f.asks:
@@ -266,7 +267,7 @@ func (l *lane) head() *step {
 func (r *run) say(s *step) {
 	switch s.kind {
 	case agentStderr:
-		r.out.put(piece{stderr: true, line: []byte(s.text)})
+		r.out.put(piece{stderr: true, line: []byte(s.text), pad: s.bytes - int64(len(s.text))})
 		return
 	case agentReply:
 		switch {
@@ -281,7 +282,7 @@ func (r *run) say(s *step) {
 		r.asks[idKey(s.frame.id)] = s
 	}
 	if s.line {
-		r.out.put(piece{line: []byte(s.text), pad: max(s.bytes-int64(len(s.text)), 0)})
+		r.out.put(piece{line: []byte(s.text), pad: s.bytes - int64(len(s.text))})
 		return
 	}
 	r.put(s.frame.text)
@@ -388,7 +389,7 @@ func (r *run) eof() {
 	r.ended = true
 	if !r.lenient {
 		for _, s := range r.steps {
-			if s.kind.isClient() && !s.done {
+			if s.kind.isClient() && !s.done && (s.kind != clientAnswer || s.isHeeded()) {
 				r.differ(nil, s, "stdin ended where the recording has "+s.name())
 				return
 			}
@@ -401,6 +402,12 @@ func (r *run) eof() {
 	default:
 		r.finish(r.recorded())
 	}
+}
+
+// isHeeded reports whether the agent said anything after an answer. One to a question that
+// is open when the turn ends may be given, or not be given any more.
+func (s *step) isHeeded() bool {
+	return slices.ContainsFunc(s.lane.steps, func(later *step) bool { return later.n > s.n && !later.done })
 }
 
 // stopped is for the end of the context.

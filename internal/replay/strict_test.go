@@ -202,6 +202,15 @@ func TestStrict(t *testing.T) {
 				end 0`,
 		},
 		{
+			"an answer that nothing depended on, left out",
+			opening + prompt3 + askAllow + `< 3 = {"stopReason":"end_turn"}
+				> 7 = {"outcome":"late"}
+				end 0 eof`,
+			hello + strings.Replace(prompt3, "> 3", "> 12", 1) + askAllow + `< 12 = {"stopReason":"end_turn"}
+				eof
+				end 0`,
+		},
+		{
 			"an error of ours to what was no request",
 			opening + `< {"jsonrpc":"2.0","id":null,"method":7}
 				> null ! {"code":-32600,"message":"no"}
@@ -210,6 +219,17 @@ func TestStrict(t *testing.T) {
 			hello + `< {"jsonrpc":"2.0","id":null,"method":7}
 				> null ! {"code":-32600,"message":"no"}
 				< {"jsonrpc":"2.0","id":"x"}
+				eof
+				end 0`,
+		},
+		{
+			"optional notifications, sent and not sent",
+			opening + "> $/cancel_request {\"requestId\":1}\n" + prompt3 + `< 3 = {}
+				> $/cancel_request {"requestId":3}
+				end 0 eof`,
+			hello + strings.Replace(prompt3, "> 3", "> 12", 1) + `< 12 = {}
+				> $/cancel_request {"requestId":99}
+				> $/vendor/setTrace {}
 				eof
 				end 0`,
 		},

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const recordedScript = `
+on session/prompt
+  text "Let me see. "
+  tool c1 "Write a.txt" kind=edit path=a.txt
+  permission c1 "Write a.txt" kind=edit path=a.txt
+    option yes allow_once "Yes"
+    option no reject_once "No"
+    when allowed
+      tool-update c1 status=completed
+      text "You said: $prompt"
+    when other
+      text "Then not."
+  end
+  stderr "all done\n"
+  stop end_turn
+on eof
+  exit 0
+`
+
+// recording is the transcript of a run of the program with these flags.
+func (p *program) recording(flags ...string) string {
+	p.t.Helper()
+	file := filepath.Join(p.t.TempDir(), "talk.ndjson")
+	args := append(append([]string{"run", "--json", "--transcript", file}, flags...), "hello", "--", mustExecutable(p.t), "demo", "-e", recordedScript)
+	if got := p.run(args...); got.status != statusOK {
+		p.t.Fatalf("status %d: %s", got.status, got.stderr)
+	}
+	return file
+}
+
+func mustExecutable(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return self
+}
+
+// resultInShort is a result that was printed, without what differs from run to run.
+func resultInShort(t *testing.T, stdout string) map[string]any {
+	t.Helper()
+	var res map[string]any
+	if err := json.Unmarshal([]byte(stdout), &res); err != nil {
+		t.Fatalf("%v: %s", err, stdout)
+	}
+	for _, name := range []string{"runId", "startedAt", "timing", "dir", "provider"} {
+		delete(res, name)
+	}
+	agent := res["agent"].(map[string]any)
+	delete(agent, "command")
+	delete(agent, "path")
+	for _, permission := range res["permissions"].([]any) {
+		delete(permission.(map[string]any), "ms")
+	}
+	return res
+}
+
+func TestReplay(t *testing.T) {
+	p := newProgram(t)
+	self := mustExecutable(t)
+	file := p.recording("--permission", "allow")
+	original := p.run("run", "--json", "--permission", "allow", "hello", "--", self, "demo", "-e", recordedScript)
+
+	t.Run("A59 replaying a parent against a replaying child", func(t *testing.T) {
+		elsewhere := newProgram(t) // in another directory
+		got := elsewhere.run("run", "--json", "--permission", "allow", "hello", "--", self, "replay", file)
+		if got.status != statusOK {
+			t.Fatalf("status %d: %s", got.status, got.stderr)
+		}
+		if diff := cmp.Diff(resultInShort(t, original.stdout), resultInShort(t, got.stdout)); diff != "" {
+			t.Errorf("(-agent +replay):\n%s", diff)
+		}
+		// The parent changes, in what it says and in what it decides.
+		for _, changed := range []struct {
+			args []string
+			want string
+		}{
+			{[]string{"--permission", "allow", "goodbye"}, `session/prompt differs from the recording (entry 5) at params.prompt[0].text: recorded "hello", got "goodbye"`},
+			{[]string{"--permission", "reject", "hello"}, `the answer to session/request_permission differs from the recording (entry 9) at result.outcome.optionId: recorded "yes", got "no"`},
+			{[]string{"--fs", "read", "--permission", "allow", "hello"}, "initialize differs from the recording (entry 1) at params.clientCapabilities"},
+		} {
+			got := newProgram(t).run(append(append([]string{"run"}, changed.args...), "--", self, "replay", file)...)
+			if got.status != statusFailed {
+				t.Errorf("%q: status %d", changed.args, got.status)
+			}
+			has(t, "stderr", got.stderr, "errand replay: "+changed.want)
+		}
+	})
+
+	t.Run("lenient", func(t *testing.T) {
+		got := newProgram(t).run("run", "--permission", "reject", "--quiet", "goodbye", "--", self, "replay", "--lenient", file)
+		if got.status != statusOK {
+			t.Errorf("status %d: %s", got.status, got.stderr)
+		}
+		has(t, "stdout", got.stdout, "You said: hello")
+	})
+
+	t.Run("a recording of the replay is the recording", func(t *testing.T) {
+		again := filepath.Join(t.TempDir(), "again.ndjson")
+		if got := newProgram(t).run("run", "--transcript", again, "--permission", "allow", "hello", "--", self, "replay", file); got.status != statusOK {
+			t.Fatalf("status %d: %s", got.status, got.stderr)
+		}
+		got := newProgram(t).run("run", "--permission", "allow", "--quiet", "hello", "--", self, "replay", again)
+		if got.status != statusOK {
+			t.Errorf("status %d: %s", got.status, got.stderr)
+		}
+	})
+
+	t.Run("the first of several conversations", func(t *testing.T) {
+		first, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		several := filepath.Join(t.TempDir(), "several.ndjson")
+		if err := os.WriteFile(several, []byte(string(first)+strings.ReplaceAll(string(first), "hello", "second")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := newProgram(t).run("run", "--permission", "allow", "--quiet", "hello", "--", self, "replay", several)
+		if got.status != statusOK {
+			t.Errorf("status %d: %s", got.status, got.stderr)
+		}
+	})
+}
+
+// A file that is no recording is told before anything is served.
+func TestBadRecording(t *testing.T) {
+	dir := t.TempDir()
+	const none = "\x00" // there is no such file
+	tests := []struct {
+		name, text string
+		args       []string
+		want       string
+	}{
+		{"no argument", none, nil, "name one FILE, the recording"},
+		{"two", none, []string{"a", "b"}, "name one FILE, the recording"},
+		{"not there", none, []string{"missing.ndjson"}, "missing.ndjson"},
+		{"a directory", none, []string{dir}, dir},
+		{"empty", "", []string{"bad.ndjson"}, "bad.ndjson: no conversation in it"},
+		{"no transcript", "hello\nworld\n", []string{"bad.ndjson"}, "bad.ndjson:1: "},
+		{"no header", `{"ms":1,"from":"agent","text":"x"}` + "\n", []string{"bad.ndjson"}, "bad.ndjson:1: no header"},
+		{"another version", `{"transcript":2}` + "\n", []string{"bad.ndjson"}, "bad.ndjson:1: version 2"},
+		{"a line in the middle", `{"transcript":1}` + "\n{\n" + `{"end":{"code":0,"signal":null,"rung":"eof"}}` + "\n", []string{"bad.ndjson"}, "bad.ndjson:2: "},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newProgram(t)
+			if tt.text != none {
+				if err := os.WriteFile(filepath.Join(p.Dir, "bad.ndjson"), []byte(tt.text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := p.run(append([]string{"replay"}, tt.args...)...)
+			if got.status != statusUsage || got.stdout != "" {
+				t.Errorf("status %d, stdout %q", got.status, got.stdout)
+			}
+			has(t, "stderr", got.stderr, tt.want, "errand replay --help")
+		})
+	}
+}

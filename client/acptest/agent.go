@@ -39,6 +39,8 @@ type Options struct {
 type Agent struct {
 	*core
 	t testing.TB
+	// shared is set where another test has started it, and will end it.
+	shared bool
 	// turns are those that began through this Agent; used by the test's goroutine.
 	turns []*Turn
 }
@@ -162,7 +164,7 @@ func (c *core) decide(ctx context.Context, req permission.Request) permission.De
 // it fails that one, and turns that began through it and are open are cancelled when
 // that ends. The agent goes on until the test that started it has ended.
 func (a *Agent) With(t testing.TB) *Agent {
-	sub := &Agent{core: a.core, t: t}
+	sub := &Agent{core: a.core, t: t, shared: true}
 	t.TempDir() // as in Start
 	t.Cleanup(func() {
 		t.Helper()
@@ -206,7 +208,7 @@ func (a *Agent) checkAsks() {
 	a.mu.Lock()
 	var found *ask
 	for _, turn := range a.turns {
-		for _, e := range a.events[turn.from:] {
+		for _, e := range turn.events() {
 			if found == nil && turn.unexpected(e) {
 				found = e.ask
 			}

@@ -57,35 +57,46 @@ func (a *Agent) error(what, why string) {
 }
 
 func (a *Agent) failure(what, why string) string {
-	return fmt.Sprintf("acptest: %s: %s\n%s", what, why, a.conversation())
+	text := fmt.Sprintf("acptest: %s: %s\n%s", what, why, a.conversation())
+	if a.agent != nil {
+		text = a.agent.Redact(text) // what the agent said may hold a secret that it was given
+	}
+	return text
 }
 
 // shownEntries is how much of a long conversation a failure shows: its end.
 const shownEntries = 200
 
-// conversation shows what was said so far, and the agent's stderr among it.
+// conversation shows what was said so far, and the agent's stderr among it. If the agent is
+// this test's own it is ended first: what it has written to stderr is all there then.
 func (a *Agent) conversation() string {
-	if a.ended() {
-		a.shut() // what it left unsaid in its pipes belongs to it, and how it ended
+	before := a.sofar()
+	if a.agent != nil && (!a.shared || a.ended()) {
+		a.shut()
 	}
 	talk := a.sofar()
-	if talk == nil {
+	if before == nil || talk == nil {
 		return "There was no conversation."
 	}
-	talk.Cut = false // it goes on
-	var left string
-	if n := len(talk.Entries) - shownEntries; n > 0 {
+	// It goes on: that it is not whole is nothing to tell.
+	before.Cut, talk.Cut = false, false
+	left := ""
+	if n := len(before.Entries) - shownEntries; n > 0 {
 		left = fmt.Sprintf(", the first %d lines left out", n)
-		talk.Entries = talk.Entries[n:]
+		before.Entries, talk.Entries = before.Entries[n:], talk.Entries[n:]
 	}
-	return "The conversation, with the agent's stderr" + left + ":\n" + strings.TrimRight(talk.String(), "\n")
+	text, now := talk.String(), before.String()
+	if after := strings.TrimPrefix(text, now); after != "" && len(after) < len(text) {
+		text = now + failsHere + "\n" + after
+	}
+	return "The conversation, with the agent's stderr" + left + ":\n" + strings.TrimRight(text, "\n")
 }
+
+// failsHere stands in a conversation between what led to a failure and the end of the agent.
+const failsHere = "           (the test fails here, and the agent is ended)"
 
 // ended reports whether the process has ended by itself.
 func (a *Agent) ended() bool {
-	if a.agent == nil {
-		return false
-	}
 	select {
 	case <-a.agent.Exited():
 		return true

@@ -163,6 +163,51 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// A request that comes when no turn is open is there for the next one.
+func TestPermissionBetweenTurns(t *testing.T) {
+	t.Parallel()
+	f := try(t, func(t testing.TB) {
+		s := acptest.Start(t, acptest.Script(t, `
+on session/prompt 1
+  stop end_turn
+  permission a "A" kind=edit
+    option no reject_once "No"
+  end
+on session/prompt 2
+  wait forever
+`), nil).Session("")
+		s.Prompt("one").Stop("end_turn")
+		s.Prompt("two").Stop("end_turn")
+	})
+	if !f.Failed() || !strings.HasPrefix(f.text(), `acptest: Stop("end_turn"): the agent asks for a permission that the test does not expect: edit "A"`) {
+		t.Errorf("it says: %s", f.text())
+	}
+}
+
+// What is shown to all who read the log of a test holds no secret.
+func TestFailureIsRedacted(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2-and-more"
+	f := try(t, func(t testing.TB) {
+		cmd := acptest.Script(t, `on session/prompt; stderr "key $env.MY_API_KEY\n"; text "It is $env.MY_API_KEY"`)
+		cmd.Env = []string{"MY_API_KEY=" + secret}
+		turn := acptest.Start(t, cmd, nil).Session("").Prompt("go")
+		turn.Text(secret) // the test sees it
+		turn.Text("no")
+	})
+	if !f.Failed() || strings.Contains(f.text(), secret) || !strings.Contains(f.text(), "key ") {
+		t.Errorf("it says: %s", f.text())
+	}
+	f = try(t, func(t testing.TB) {
+		cmd := acptest.Script(t, `on session/prompt; text "It is $env.MY_API_KEY"`)
+		cmd.Env = []string{"MY_API_KEY=" + secret}
+		acptest.Start(t, cmd, nil).Session("").Prompt("go").Text("no")
+	})
+	if !f.Failed() || strings.Contains(f.text(), secret) || !strings.Contains(f.text(), "It is ") {
+		t.Errorf("it says: %s", f.text())
+	}
+}
+
 // golden compares a text with a file.
 func golden(t *testing.T, file, got string) {
 	t.Helper()

@@ -91,10 +91,16 @@ var varies = []struct {
 	{regexp.MustCompile(`\(searched [^)]*\)`), "(searched PATH)"},
 }
 
-// constant is what a failure shows, with that replaced. The lines of stderr are at the end:
-// it is another pipe, so that they come sooner or later.
+// constant is what a failure shows, with that replaced, and without how the agent was ended
+// afterwards. The lines of stderr are at the end: it is another pipe, so that they come
+// sooner or later.
 func (f *fake) constant() string {
-	text := f.text()
+	text, after, _ := strings.Cut(f.text(), "\n           (the test fails here")
+	for line := range strings.Lines(after) {
+		if strings.Contains(line, "stderr |") {
+			text += "\n" + strings.TrimSuffix(line, "\n")
+		}
+	}
 	for _, v := range varies {
 		text = v.pattern.ReplaceAllString(text, v.by)
 	}

@@ -111,6 +111,22 @@ func (j *journal) forget(session acp.SessionId) {
 	maps.DeleteFunc(j.calls, func(key callKey, _ *acp.ToolCallUpdate) bool { return key.session == session })
 }
 
+// unasked returns where a turn of the session begins: at the next event, or at a permission
+// request that came after the turn before it and waits for somebody to expect it. With mu
+// held.
+func (j *journal) unasked(session acp.SessionId) int {
+	for i := len(j.events) - 1; i >= 0; i-- {
+		switch e := j.events[i]; {
+		case e.session != session:
+		case e.end != nil:
+			return len(j.events)
+		case e.ask != nil && !e.ask.claimed && e.ask.record == nil:
+			return i
+		}
+	}
+	return len(j.events)
+}
+
 // settled takes what a permission request came to.
 func (j *journal) settled(r permission.Record) {
 	j.change(func() {

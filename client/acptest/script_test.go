@@ -140,7 +140,7 @@ func TestFailsAtItsLine(t *testing.T) {
 	cmd.Env = append(os.Environ(), "ACPTEST_FAIL=1", "GORACE=atexit_sleep_ms=0")
 	out, err := cmd.CombinedOutput()
 	line := "script_test.go:" + strconv.Itoa(strings.Count(before, "\n")+1) + ": acptest: Text(\"yes\")"
-	if err == nil || !strings.Contains(string(out), line) || !strings.Contains(string(out), "stderr |  a warning") {
+	if err == nil || !strings.Contains(string(out), line) || !strings.Contains(string(out), "stderr |  a warning") || !strings.Contains(string(out), "(the test fails here") {
 		t.Errorf("%v; no %q in\n%s", err, line, out)
 	}
 }

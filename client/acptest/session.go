@@ -96,7 +96,7 @@ func (s *Session) Prompt(text string, blocks ...acp.ContentBlock) *Turn {
 	t := &Turn{s: s, a: s.a, done: make(chan struct{}), stop: stop}
 	sent := make(chan struct{})
 	s.a.change(func() {
-		t.from = len(s.a.events)
+		t.from = s.a.unasked(s.ID())
 		t.at = t.from
 		s.a.open[s.ID()] = t
 		s.a.forget(s.ID())

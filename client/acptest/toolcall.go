@@ -46,10 +46,7 @@ func (t *Turn) ToolCall(what string) *ToolCall {
 // calls lists the tool calls of the turn; with the journal's mutex held.
 func (t *Turn) calls() string {
 	var calls []string
-	for _, e := range t.a.events[t.from:] {
-		if e.end == t {
-			break
-		}
+	for _, e := range t.events() {
 		if e.call != nil && e.before == nil && t.concerns(e) {
 			calls = append(calls, name(e.call))
 		}
@@ -72,12 +69,9 @@ func (c *ToolCall) Call() acp.ToolCallUpdate {
 
 // latest is the call as it is known last; with the journal's mutex held.
 func (c *ToolCall) latest() *acp.ToolCallUpdate {
-	events := c.t.a.events[c.from:]
+	events := c.t.events()[c.from-c.t.from:]
 	call := events[0].call
 	for _, e := range events {
-		if e.end == c.t {
-			break
-		}
 		if e.call != nil && e.call.ToolCallId == c.id && e.session == events[0].session {
 			call = e.call
 		}

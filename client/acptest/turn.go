@@ -132,7 +132,7 @@ func (t *Turn) await(what string) {
 				return false, surprise(e.ask)
 			}
 		}
-		for _, e := range t.a.events[t.from:] {
+		for _, e := range t.events() {
 			if k := e.ask; k != nil && t.concerns(e) && k.claimed && !t.cancelled && !t.a.ruled && !k.given && k.record == nil {
 				return false, "the test has not answered a permission request: " + tell(k) +
 					"\nAnswer it before: Allow, Reject, Select or Cancel"
@@ -213,15 +213,23 @@ func (t *Turn) updates() []client.Update {
 	t.a.mu.Lock()
 	defer t.a.mu.Unlock()
 	var all []client.Update
-	for _, e := range t.a.events[t.from:] {
-		if e.end == t {
-			break
-		}
+	for _, e := range t.events() {
 		if e.update != nil && e.session == t.s.ID() {
 			all = append(all, e.update.Clone())
 		}
 	}
 	return all
+}
+
+// events are those from the beginning of the turn to its end; with the journal's mutex held.
+func (t *Turn) events() []*event {
+	since := t.a.events[t.from:]
+	for i, e := range since {
+		if e.end == t {
+			return since[:i]
+		}
+	}
+	return since
 }
 
 // concerns reports whether e is of the turn; with the journal's mutex held. A permission

@@ -80,7 +80,7 @@ func (r *recorder) end(e transcript.End) {
 	r.over = true
 	writing := r.writing
 	r.mu.Unlock()
-	if writing == nil {
+	if writing == nil || r.w.Err() != nil {
 		return
 	}
 	timer := time.NewTimer(recordGrace)

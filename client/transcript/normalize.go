@@ -8,7 +8,7 @@ import (
 )
 
 // Rule says how something that differs from run to run is made the same in all of them, for
-// [Transcript.Normalize]. Its String is how a test names it.
+// [Transcript.Normalize]. Its String is how a test names it. The zero Rule changes nothing.
 type Rule struct {
 	name  string
 	apply func(*draft)
@@ -29,7 +29,9 @@ func (t *Transcript) Normalize(rules ...Rule) *Transcript {
 	var before, after bytes.Buffer
 	for range maxRounds {
 		for _, r := range rules {
-			r.apply(d)
+			if r.apply != nil {
+				r.apply(d)
+			}
 		}
 		d.transcript().WriteTo(&after)
 		if bytes.Equal(before.Bytes(), after.Bytes()) {
@@ -49,7 +51,7 @@ type draft struct {
 
 type draftEntry struct {
 	Entry
-	frame *node // of Entry.Frame, nil where it has none
+	frame *node // of Entry.Frame, nil where it has none that is JSON
 }
 
 func newDraft(t *Transcript) *draft {
@@ -57,7 +59,7 @@ func newDraft(t *Transcript) *draft {
 	d.header.Command = slices.Clone(t.Header.Command)
 	for _, e := range t.Entries {
 		draft := &draftEntry{Entry: e}
-		if len(e.Frame) > 0 {
+		if IsFrame(e.Frame) {
 			draft.frame = parseNode(e.Frame)
 		}
 		if e.End != nil {

@@ -2,6 +2,7 @@ package transcript_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -179,6 +180,17 @@ func TestNormalize(t *testing.T) {
 
 func chunk(kind, text string) string {
 	return agent(`{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"` + kind + `","content":{"type":"text","text":"` + text + `"}}}}`)
+}
+
+// A transcript that somebody has made may have anything in it.
+func TestNormalizeAnything(t *testing.T) {
+	in := &transcript.Transcript{Entries: []transcript.Entry{
+		{From: transcript.FromAgent, Frame: json.RawMessage(`{"a":[1,`)}, {From: transcript.FromAgent, Frame: json.RawMessage(`12`)}, {},
+	}}
+	once := in.Normalize(transcript.Rule{}, transcript.IDs(), transcript.Times(), transcript.Merge(), transcript.Field("*", "a", "b"))
+	if diff := cmp.Diff(in, once); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
 
 func TestRuleNames(t *testing.T) {

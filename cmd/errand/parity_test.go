@@ -21,6 +21,7 @@ func TestParity(t *testing.T) {
 	t.Run("A13 an empty directory is refused", parityEmptyDir)
 	t.Run("A27 graces outside the usable range are refused", parityGraces)
 	t.Run("A58 talks to itself", parityItself)
+	t.Run("A59 replaying a parent against a replaying child", parityReplay)
 	t.Run("B14 an external program decides", parityPermissionCommand)
 	t.Run("C8 exit code and stderr are in the result", parityExit)
 	t.Run("C13 labels of the caller", parityLabels)

@@ -68,37 +68,40 @@ func resultInShort(t *testing.T, stdout string) map[string]any {
 	return res
 }
 
-func TestReplay(t *testing.T) {
+// What the parent makes of the child it makes of the child's replay, in another directory
+// too; and a parent that has changed is caught.
+func parityReplay(t *testing.T) {
 	p := newProgram(t)
 	self := mustExecutable(t)
 	file := p.recording("--permission", "allow")
 	original := p.run("run", "--json", "--permission", "allow", "hello", "--", self, "demo", "-e", recordedScript)
+	got := newProgram(t).run("run", "--json", "--permission", "allow", "hello", "--", self, "replay", file)
+	if got.status != statusOK {
+		t.Fatalf("status %d: %s", got.status, got.stderr)
+	}
+	if diff := cmp.Diff(resultInShort(t, original.stdout), resultInShort(t, got.stdout)); diff != "" {
+		t.Errorf("(-agent +replay):\n%s", diff)
+	}
+	for _, changed := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--permission", "allow", "goodbye"}, `session/prompt differs from the recording (entry 5) at params.prompt[0].text: recorded "hello", got "goodbye"`},
+		{[]string{"--permission", "reject", "hello"}, `the answer to session/request_permission differs from the recording (entry 9) at result.outcome.optionId: recorded "yes", got "no"`},
+		{[]string{"--fs", "read", "--permission", "allow", "hello"}, "initialize differs from the recording (entry 1) at params.clientCapabilities"},
+	} {
+		got := newProgram(t).run(append(append([]string{"run"}, changed.args...), "--", self, "replay", file)...)
+		if got.status != statusFailed {
+			t.Errorf("%q: status %d", changed.args, got.status)
+		}
+		has(t, "stderr", got.stderr, "errand replay: "+changed.want)
+	}
+}
 
-	t.Run("A59 replaying a parent against a replaying child", func(t *testing.T) {
-		elsewhere := newProgram(t) // in another directory
-		got := elsewhere.run("run", "--json", "--permission", "allow", "hello", "--", self, "replay", file)
-		if got.status != statusOK {
-			t.Fatalf("status %d: %s", got.status, got.stderr)
-		}
-		if diff := cmp.Diff(resultInShort(t, original.stdout), resultInShort(t, got.stdout)); diff != "" {
-			t.Errorf("(-agent +replay):\n%s", diff)
-		}
-		// The parent changes, in what it says and in what it decides.
-		for _, changed := range []struct {
-			args []string
-			want string
-		}{
-			{[]string{"--permission", "allow", "goodbye"}, `session/prompt differs from the recording (entry 5) at params.prompt[0].text: recorded "hello", got "goodbye"`},
-			{[]string{"--permission", "reject", "hello"}, `the answer to session/request_permission differs from the recording (entry 9) at result.outcome.optionId: recorded "yes", got "no"`},
-			{[]string{"--fs", "read", "--permission", "allow", "hello"}, "initialize differs from the recording (entry 1) at params.clientCapabilities"},
-		} {
-			got := newProgram(t).run(append(append([]string{"run"}, changed.args...), "--", self, "replay", file)...)
-			if got.status != statusFailed {
-				t.Errorf("%q: status %d", changed.args, got.status)
-			}
-			has(t, "stderr", got.stderr, "errand replay: "+changed.want)
-		}
-	})
+func TestReplay(t *testing.T) {
+	p := newProgram(t)
+	self := mustExecutable(t)
+	file := p.recording("--permission", "allow")
 
 	t.Run("lenient", func(t *testing.T) {
 		got := newProgram(t).run("run", "--permission", "reject", "--quiet", "goodbye", "--", self, "replay", "--lenient", file)

@@ -159,7 +159,7 @@ func TestBadCommandLine(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"help"}, {"run", "--help"}, {"fan", "--help"}, {"demo", "-h"}, {"agents", "-h"}, {"schema", "-h"}, {"version", "-h"}} {
+	for _, args := range [][]string{{"--help"}, {"help"}, {"run", "--help"}, {"fan", "--help"}, {"demo", "-h"}, {"replay", "-h"}, {"agents", "-h"}, {"schema", "-h"}, {"version", "-h"}} {
 		got := newProgram(t).run(args...)
 		if got.status != statusOK || got.stderr != "" || !strings.Contains(got.stdout, "Usage:") {
 			t.Errorf("%q: status %d, stderr %q, stdout %q", args, got.status, got.stderr, got.stdout)

@@ -263,7 +263,7 @@ func TestParents(t *testing.T) {
 		{"sees a crash", "on session/prompt\n text half\n stderr \"panic: oh\\n\"\n exit 2", func(*parent) {}},
 		{"sees a signal", "on session/prompt\n text half\n raise KILL", func(*parent) {}},
 		{"sees another signal", "on session/prompt\n text half\n raise TERM", func(*parent) {}},
-		{"ends it by SIGTERM", "on eof\n wait forever\non signal TERM\n stderr bye\n exit 4", func(p *parent) { p.options.Graces.EOF = 100 * time.Millisecond }},
+		{"ends it by SIGTERM", "on eof\n wait forever\non signal TERM\n stderr \"bye\\n\"\n exit 4", func(p *parent) { p.options.Graces.EOF = 100 * time.Millisecond }},
 		{"closes the session", "on session/close\n text closed", func(*parent) {}},
 		{"sees a burst", "on session/prompt\n burst 20000 \"x\"\n stop end_turn", func(*parent) {}},
 	}

@@ -25,6 +25,9 @@ type actor struct {
 	dir  string          // a scratch directory of this scene, canonical; the sessions' cwd
 	// caps are the client capabilities that initialize advertises; nil: none.
 	caps any
+	// noSession says why there is no session to be had, where an earlier scene has found
+	// that out: it is not waited for again.
+	noSession string
 
 	p      *process
 	nextID int
@@ -391,6 +394,10 @@ func (a *actor) session() (id string, ok bool) {
 
 // newSession creates a session in a directory. Not ok: the scene is over, and why.
 func (a *actor) newSession(label, dir string) (id string, ok bool) {
+	if a.noSession != "" {
+		a.stop("%s", a.noSession)
+		return "", false
+	}
 	answer, ok := a.call(label, "session/new", newParams(dir))
 	switch {
 	case !ok:

@@ -24,6 +24,9 @@ var sessionRules = []Rule{
 		scenes: []string{"handshake"},
 		judge: func(r *recording) outcome {
 			c, no := r.result("new")
+			if c != nil && !c.answered {
+				return broken(c.why, c.entries()...)
+			}
 			if no != nil {
 				return *no
 			}

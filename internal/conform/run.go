@@ -56,6 +56,8 @@ type trial struct {
 	environ  []string
 	withheld []string
 	redactor *redact.Redactor
+	// noSession says why no scene will have a session; set after the first one.
+	noSession string
 
 	progress sync.Mutex // held while Options.Progress is called
 }
@@ -100,6 +102,7 @@ func (t *trial) run() (*Report, error) {
 			recordings[i+1] = &recording{scene: s.name, stopped: "it was not played, because the agent answered nothing in the scene " + first.scene}
 		}
 	} else {
+		t.noSession = first.noSession()
 		var playing sync.WaitGroup
 		free := make(chan struct{}, t.opts.Parallel)
 		for i, s := range wanted[1:] {
@@ -128,6 +131,15 @@ func (r *recording) mute() bool {
 	return true
 }
 
+// noSession says why there is no session to be had from the agent; empty where there is, or
+// where that was not tried.
+func (r *recording) noSession() string {
+	if c := r.call("new"); c != nil && !(c.answered && c.answer.Error == nil) {
+		return r.stopped
+	}
+	return ""
+}
+
 // play plays a scene with actors of its own and returns what happened.
 func (t *trial) play(s scene) *recording {
 	if t.ctx.Err() != nil {
@@ -139,7 +151,7 @@ func (t *trial) play(s scene) *recording {
 		t.progress.Unlock()
 	}
 	a := &actor{
-		ctx: t.ctx, opts: t.opts, dir: filepath.Join(t.scratch, s.name, "dir"),
+		ctx: t.ctx, opts: t.opts, noSession: t.noSession, dir: filepath.Join(t.scratch, s.name, "dir"),
 		changed: make(chan struct{}), r: recording{scene: s.name},
 		answers: map[string]answerer{"session/request_permission": refusePermission},
 		cmd: launch{

@@ -47,6 +47,38 @@ func TestMute(t *testing.T) {
 	}
 }
 
+// An agent that gives no session is asked for one once, and not in every scene; the table
+// says what it said.
+func TestNoSession(t *testing.T) {
+	for name, tt := range map[string]struct {
+		src, want string
+		failed    bool
+	}{
+		"a login":   {"on session/new; fail -32000 \"Log in first\"", "it needs a login", false},
+		"no answer": {"on session/new; wait forever", "did not answer session/new", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			report := tryScript(t, tt.src, &Options{Timeout: 2 * time.Second, ExitTimeout: time.Second, Skip: []string{"auth-*"}})
+			stopped := 0
+			for _, s := range report.Scenes {
+				if strings.Contains(s.Stopped, tt.want) {
+					stopped++
+				}
+			}
+			if stopped < 8 || strings.Count(report.Table(), "not played to the end") != 1 {
+				t.Errorf("%d scenes stopped for it:\n%s", stopped, report.Table())
+			}
+			if f := finding(t, report, "session-id"); (f.Verdict == Fail) != tt.failed {
+				t.Error(explain(f))
+			}
+			if report.Ms > 60_000 {
+				t.Errorf("it took %d ms", report.Ms)
+			}
+		})
+	}
+}
+
 // What cannot be tried at all is an error.
 func TestRunRefuses(t *testing.T) {
 	dir := t.TempDir()

@@ -29,6 +29,7 @@ func (r *Report) Table() string {
 			fmt.Fprintf(&b, "\n%s\n", f.Text())
 		}
 	}
+	b.WriteString(r.stops())
 	fmt.Fprintf(&b, "\n%s\n", r.Counts)
 	return b.String()
 }
@@ -43,6 +44,26 @@ func (r *Report) title() string {
 		text = strings.TrimSpace(r.Agent.Name+" "+r.Agent.Version) + ": " + text
 	}
 	return text
+}
+
+// stops says which scenes were not played to their ends, and why, each reason once.
+func (r *Report) stops() string {
+	var b strings.Builder
+	scenes := map[string][]string{}
+	var reasons []string
+	for _, s := range r.Scenes {
+		if s.Stopped == "" {
+			continue
+		}
+		if scenes[s.Stopped] == nil {
+			reasons = append(reasons, s.Stopped)
+		}
+		scenes[s.Stopped] = append(scenes[s.Stopped], s.Name)
+	}
+	for _, reason := range reasons {
+		fmt.Fprintf(&b, "\nnot played to the end: %s: %s\n", strings.Join(scenes[reason], ", "), short(visible.Line(reason), shownText))
+	}
+	return b.String()
 }
 
 // word is how a verdict stands in a table.

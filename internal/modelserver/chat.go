@@ -26,7 +26,7 @@ func (chat) read(_ *http.Request, body []byte) (question, bool, error) {
 	if err := json.Unmarshal(body, &in); err != nil {
 		return question{}, false, err
 	}
-	q := question{model: in.Model}
+	q := question{model: in.Model, turn: len(in.Messages)}
 	for _, m := range in.Messages {
 		switch m.Role {
 		case "user":
@@ -59,17 +59,17 @@ func (chat) fail(status int, message string) any {
 
 var chatUsage = object{"prompt_tokens": tokens, "completion_tokens": tokens, "total_tokens": 2 * tokens}
 
-func (chat) call(c *call) []object {
-	return []object{{"index": 0, "id": "call_1", "type": "function", "function": object{"name": c.tool, "arguments": c.arguments()}}}
+func (chat) call(a answer) []object {
+	return []object{{"index": 0, "id": a.id("call_"), "type": "function", "function": object{"name": a.call.tool, "arguments": a.call.arguments()}}}
 }
 
 func (d chat) whole(a answer) any {
 	message, reason := object{"role": "assistant", "content": a.text()}, "stop"
 	if a.call != nil {
-		message, reason = object{"role": "assistant", "content": nil, "tool_calls": d.call(a.call)}, "tool_calls"
+		message, reason = object{"role": "assistant", "content": nil, "tool_calls": d.call(a)}, "tool_calls"
 	}
 	return object{
-		"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": a.model, "usage": chatUsage,
+		"id": a.id("chatcmpl-"), "object": "chat.completion", "created": 1, "model": a.model, "usage": chatUsage,
 		"choices": []object{{"index": 0, "message": message, "finish_reason": reason}},
 	}
 }
@@ -77,14 +77,14 @@ func (d chat) whole(a answer) any {
 func (d chat) stream(e *events, a answer) {
 	chunk := func(delta object, reason any) {
 		e.send(object{
-			"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": a.model,
+			"id": a.id("chatcmpl-"), "object": "chat.completion.chunk", "created": 1, "model": a.model,
 			"choices": []object{{"index": 0, "delta": delta, "finish_reason": reason}},
 		})
 	}
 	chunk(object{"role": "assistant", "content": ""}, nil)
 	reason := "stop"
 	if a.call != nil {
-		chunk(object{"tool_calls": d.call(a.call)}, nil)
+		chunk(object{"tool_calls": d.call(a)}, nil)
 		reason = "tool_calls"
 	}
 	if !e.words(a, func(word string) { chunk(object{"content": word}, nil) }) {
@@ -92,7 +92,7 @@ func (d chat) stream(e *events, a answer) {
 	}
 	chunk(object{}, reason)
 	e.send(object{
-		"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": a.model,
+		"id": a.id("chatcmpl-"), "object": "chat.completion.chunk", "created": 1, "model": a.model,
 		"choices": []object{}, "usage": chatUsage,
 	})
 	e.raw("data: [DONE]\n\n")

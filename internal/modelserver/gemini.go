@@ -32,7 +32,7 @@ func (gemini) read(r *http.Request, body []byte) (question, bool, error) {
 		return question{}, false, err
 	}
 	path := r.URL.Path
-	q := question{model: strings.Split(path[strings.LastIndex(path, "/")+1:], ":")[0]}
+	q := question{model: strings.Split(path[strings.LastIndex(path, "/")+1:], ":")[0], turn: len(in.Contents)}
 	for _, content := range in.Contents {
 		if content.Role == "model" {
 			continue
@@ -72,25 +72,25 @@ func (gemini) reply(a answer, part object, reason any) object {
 		candidate["finishReason"] = reason
 	}
 	return object{
-		"candidates": []object{candidate}, "modelVersion": a.model, "responseId": "response-1",
+		"candidates": []object{candidate}, "modelVersion": a.model, "responseId": a.id("response-"),
 		"usageMetadata": object{"promptTokenCount": tokens, "candidatesTokenCount": tokens, "totalTokenCount": 2 * tokens},
 	}
 }
 
-func (gemini) call(c *call) object {
-	return object{"functionCall": object{"id": "call-1", "name": c.tool, "args": c.args}}
+func (gemini) call(a answer) object {
+	return object{"functionCall": object{"id": a.id("call-"), "name": a.call.tool, "args": a.call.args}}
 }
 
 func (d gemini) whole(a answer) any {
 	if a.call != nil {
-		return d.reply(a, d.call(a.call), "STOP")
+		return d.reply(a, d.call(a), "STOP")
 	}
 	return d.reply(a, object{"text": a.text()}, "STOP")
 }
 
 func (d gemini) stream(e *events, a answer) {
 	if a.call != nil {
-		e.send(d.reply(a, d.call(a.call), "STOP"))
+		e.send(d.reply(a, d.call(a), "STOP"))
 		return
 	}
 	if e.words(a, func(word string) { e.send(d.reply(a, object{"text": word}, nil)) }) {

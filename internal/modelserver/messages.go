@@ -24,7 +24,7 @@ func (messages) read(_ *http.Request, body []byte) (question, bool, error) {
 	if err := json.Unmarshal(body, &in); err != nil {
 		return question{}, false, err
 	}
-	q := question{model: in.Model}
+	q := question{model: in.Model, turn: len(in.Messages)}
 	for _, m := range in.Messages {
 		if m.Role != "user" {
 			continue
@@ -61,9 +61,9 @@ func (messages) fail(status int, message string) any {
 func (messages) block(a answer, whole bool) object {
 	switch {
 	case a.call != nil && whole:
-		return object{"type": "tool_use", "id": "toolu_1", "name": a.call.tool, "input": a.call.args}
+		return object{"type": "tool_use", "id": a.id("toolu_"), "name": a.call.tool, "input": a.call.args}
 	case a.call != nil:
-		return object{"type": "tool_use", "id": "toolu_1", "name": a.call.tool, "input": object{}}
+		return object{"type": "tool_use", "id": a.id("toolu_"), "name": a.call.tool, "input": object{}}
 	case whole:
 		return object{"type": "text", "text": a.text()}
 	}
@@ -79,7 +79,7 @@ func (messages) reason(a answer) string {
 
 func (messages) message(a answer, content []object, reason any) object {
 	return object{
-		"id": "msg_1", "type": "message", "role": "assistant", "model": a.model, "content": content,
+		"id": a.id("msg_"), "type": "message", "role": "assistant", "model": a.model, "content": content,
 		"stop_reason": reason, "stop_sequence": nil,
 		"usage": object{"input_tokens": tokens, "output_tokens": tokens},
 	}

@@ -34,6 +34,7 @@ func (responses) read(_ *http.Request, body []byte) (question, bool, error) {
 			return question{}, false, err
 		}
 	}
+	q.turn = len(items)
 	for _, i := range items {
 		switch {
 		case i.Role == "user":
@@ -56,19 +57,19 @@ func (responses) fail(status int, message string) any { return chat{}.fail(statu
 func (responses) item(a answer) object {
 	switch {
 	case a.call != nil && a.call.free:
-		return object{"type": "custom_tool_call", "id": "ctc_1", "status": "completed", "call_id": "call_1", "name": a.call.tool, "input": a.call.text}
+		return object{"type": "custom_tool_call", "id": a.id("ctc_"), "status": "completed", "call_id": a.id("call_"), "name": a.call.tool, "input": a.call.text}
 	case a.call != nil:
-		return object{"type": "function_call", "id": "fc_1", "status": "completed", "call_id": "call_1", "name": a.call.tool, "arguments": a.call.arguments()}
+		return object{"type": "function_call", "id": a.id("fc_"), "status": "completed", "call_id": a.id("call_"), "name": a.call.tool, "arguments": a.call.arguments()}
 	}
 	return object{
-		"type": "message", "id": "msg_1", "status": "completed", "role": "assistant",
+		"type": "message", "id": a.id("msg_"), "status": "completed", "role": "assistant",
 		"content": []object{{"type": "output_text", "text": a.text(), "annotations": []object{}}},
 	}
 }
 
 func (responses) response(a answer, status string, output []object) object {
 	return object{
-		"id": "resp_1", "object": "response", "created_at": 1, "model": a.model, "status": status, "output": output,
+		"id": a.id("resp_"), "object": "response", "created_at": 1, "model": a.model, "status": status, "output": output,
 		"usage": object{
 			"input_tokens": tokens, "output_tokens": tokens, "total_tokens": 2 * tokens,
 			"input_tokens_details": object{"cached_tokens": 0}, "output_tokens_details": object{"reasoning_tokens": 0},
@@ -95,7 +96,7 @@ func (d responses) stream(e *events, a answer) {
 	}
 	send("response.output_item.added", object{"output_index": 0, "item": begun})
 	delta := func(word string) {
-		send("response.output_text.delta", object{"item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": word})
+		send("response.output_text.delta", object{"item_id": a.id("msg_"), "output_index": 0, "content_index": 0, "delta": word})
 	}
 	if !e.words(a, delta) {
 		return

@@ -25,6 +25,7 @@ type api struct {
 	tool          string // NAME and SCHEMA are filled in
 	user, result  string // TEXT is filled in
 	answer        string // where the text is in an answer
+	id            string // where the id of a call is
 	call, args    string // where the name and the arguments of a call are
 	delta         string // where a piece of text is in an event
 }
@@ -36,6 +37,7 @@ var apis = []api{
 		tool:   `{"type":"function","function":{"name":"NAME","parameters":SCHEMA}}`,
 		user:   `{"role":"user","content":[{"type":"text","text":"TEXT"}]}`,
 		result: `{"role":"assistant","content":null,"tool_calls":[]},{"role":"tool","tool_call_id":"call_1","content":"TEXT"}`,
+		id:     "choices.0.message.tool_calls.0.id",
 		answer: "choices.0.message.content", call: "choices.0.message.tool_calls.0.function.name", args: "choices.0.message.tool_calls.0.function.arguments",
 		delta: "choices.0.delta.content",
 	},
@@ -45,6 +47,7 @@ var apis = []api{
 		tool:   `{"name":"NAME","parametersJsonSchema":SCHEMA}`,
 		user:   `{"role":"user","parts":[{"text":"TEXT"}]}`,
 		result: `{"role":"model","parts":[{"functionCall":{"name":"x"}}]},{"role":"user","parts":[{"functionResponse":{"name":"x","response":{"output":"TEXT"}}}]}`,
+		id:     "candidates.0.content.parts.0.functionCall.id",
 		answer: "candidates.0.content.parts.0.text", call: "candidates.0.content.parts.0.functionCall.name", args: "candidates.0.content.parts.0.functionCall.args",
 		delta: "candidates.0.content.parts.0.text",
 	},
@@ -54,6 +57,7 @@ var apis = []api{
 		tool:   `{"name":"NAME","input_schema":SCHEMA}`,
 		user:   `{"role":"user","content":"TEXT"}`,
 		result: `{"role":"assistant","content":[{"type":"tool_use"}]},{"role":"user","content":[{"type":"tool_result","content":[{"type":"text","text":"TEXT"}]}]}`,
+		id:     "content.0.id",
 		answer: "content.0.text", call: "content.0.name", args: "content.0.input",
 		delta: "delta.text",
 	},
@@ -63,6 +67,7 @@ var apis = []api{
 		tool:   `{"type":"function","name":"NAME","parameters":SCHEMA}`,
 		user:   `{"type":"message","role":"user","content":[{"type":"input_text","text":"TEXT"}]}`,
 		result: `{"type":"function_call","call_id":"call_1"},{"type":"function_call_output","call_id":"call_1","output":"TEXT"}`,
+		id:     "output.0.call_id",
 		answer: "output.0.content.0.text", call: "output.0.name", args: "output.0.arguments",
 		delta: "delta",
 	},
@@ -168,6 +173,12 @@ func TestAnswers(t *testing.T) {
 		done := whole(a.says("Write a file /tmp/a.txt with the text HELLO."), strings.ReplaceAll(a.result, "TEXT", "file written"))
 		text, _ := at(done, a.answer).(string)
 		check.Has(t, text, "The tool said: ", "file written")
+		write := a.says("Write a file /tmp/a.txt with the text HELLO.")
+		first, _ := at(whole(write), a.id).(string)
+		second, _ := at(whole(write, strings.ReplaceAll(a.result, "TEXT", "done"), write), a.id).(string)
+		if first == "" || second == "" || first == second {
+			t.Errorf("%s: two calls have the ids %q and %q", a.name, first, second)
+		}
 		check.Equal(t, a.name+": a prompt after a result", at(whole(a.says("Hello"), strings.ReplaceAll(a.result, "TEXT", "x"), a.says("Hello")), a.answer), any(modelserver.Text))
 	}
 }

@@ -22,7 +22,7 @@ func TestScripts(t *testing.T) {
 	agent := buildAgent(t)
 	t.Run("honest", func(t *testing.T) {
 		t.Parallel()
-		for _, f := range suite(t, agent, "testdata/honest.script", "key").Findings {
+		for _, f := range suite(t, agent, "key", absolute(t, "testdata/honest.script")).Findings {
 			if f.Verdict != Pass && (f.Verdict != NotApplicable || inapplicable[f.Rule.ID] == "") {
 				t.Error(explain(f))
 			}
@@ -49,7 +49,7 @@ func TestScripts(t *testing.T) {
 			if rule.Level == Must {
 				want = Fail
 			}
-			for _, f := range suite(t, agent, name, login[rule.ID]).Findings {
+			for _, f := range suite(t, agent, login[rule.ID], absolute(t, name)).Findings {
 				isBroken := f.Verdict == Fail || f.Verdict == Warn
 				switch {
 				case f.Rule.ID == rule.ID && f.Verdict != want:
@@ -83,17 +83,22 @@ func buildAgent(t *testing.T) string {
 
 // suite runs all of it against a scripted agent. An answer that comes has time to come on
 // a busy machine, and one that does not is waited for beside those of other agents.
-func suite(t *testing.T, agent, name, authMethod string) *Report {
+func suite(t *testing.T, agent, authMethod string, args ...string) *Report {
 	t.Helper()
-	name, err := filepath.Abs(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := Run(t.Context(), Command{Path: agent, Args: []string{name}}, &Options{
+	report, err := Run(t.Context(), Command{Path: agent, Args: args}, &Options{
 		Timeout: 15 * time.Second, ExitTimeout: 5 * time.Second, AuthMethod: authMethod,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return report
+}
+
+func absolute(t *testing.T, name string) string {
+	t.Helper()
+	name, err := filepath.Abs(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
 }

@@ -17,7 +17,8 @@ type recording struct {
 	// stopped says why the scene was not played to its end, or not begun; empty: it was.
 	stopped string
 
-	messages []message // of entries, by index; see message
+	messages []message      // of entries, by index; see message
+	taken    map[int]update // by index; see update
 }
 
 // mark is a label on a moment: what came of it stands in entries from index on.

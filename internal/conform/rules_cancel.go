@@ -91,42 +91,48 @@ func (r *recording) cancelled(label string) (t *turn, no *outcome) {
 	return t, nil
 }
 
-func judgeCancelEarly(r *recording) outcome {
-	t, no := r.cancelled("early")
+func judgeCancelEarly(r *recording) outcome { return r.cancelledTurn("early") }
+func judgeCancelMid(r *recording) outcome   { return r.cancelledTurn("mid") }
+
+// cancelledTurn judges the end of a turn that was cancelled. One that ended well, but not
+// cancelled, may have been over by itself when the agent heard of the cancel: that is no
+// fault unless the same turn was seen to take longer, or went on and on after the cancel.
+func (r *recording) cancelledTurn(label string) outcome {
+	t, no := r.cancelled(label)
 	if no != nil {
 		return *no
 	}
 	o := r.stopOf(t)
-	// A turn that ended well may have ended by itself, unless the same prompt was seen to
-	// take longer.
-	if o.verdict == Fail && t.hasResult {
-		if _, no := r.cancelled(midLabel(0)); no != nil {
-			return *no
-		}
+	if o.verdict == Fail && t.hasResult && r.sinceCancel(t) < r.deaf() && !r.isLong() {
+		return untried(tooShort)
 	}
 	return o
 }
 
-func judgeCancelMid(r *recording) outcome {
-	var o outcome
-	for try := range cancelTries {
-		t, no := r.cancelled(midLabel(try))
-		switch {
-		case no != nil && try > 0 && t == nil:
-			return o // there was no other try
-		case no != nil:
-			return *no
-		}
-		// The one that ended well, but not cancelled, may have ended by itself.
-		if o = r.stopOf(t); o.verdict == Pass || !t.hasResult {
-			return o
-		}
+// deaf is how long after its cancel a turn cannot have missed it.
+func (r *recording) deaf() time.Duration {
+	const least = 2 * time.Second
+	if c := r.call("new-early"); c != nil && c.answered { // how slow everything is
+		return max(least, 10*(r.entries[c.answerAt].At-r.entries[c.sentAt].At))
 	}
-	return o
+	return least
+}
+
+// isLong reports whether the turn of the long prompt does not end by itself for a while.
+func (r *recording) isLong() bool {
+	mid, no := r.cancelled("mid")
+	if no != nil {
+		return false
+	}
+	if mid.stop == "cancelled" {
+		return true
+	}
+	_, no = r.cancelled("control")
+	return no == nil
 }
 
 // promptly are the turns that were cancelled and had nothing to wait for.
-var promptly = []string{"early", midLabel(0), midLabel(1), "answered"}
+var promptly = []string{"early", "mid", "answered"}
 
 func judgeCancelSoon(r *recording) outcome {
 	var shown []transcript.Entry
@@ -229,10 +235,6 @@ func judgeNoEffect(cancel, after string) func(*recording) outcome {
 		case !t.answered:
 			return broken("the next prompt: "+t.why, shown...)
 		case t.answer.Error != nil:
-			// Some agent answers every prompt with an error.
-			if other := r.turn("idle-after"); other == nil || !other.hasResult {
-				return untried("a prompt was answered with an error: " + errorText(t.answer.Error))
-			}
 			return broken("the next prompt was answered with an error: "+errorText(t.answer.Error), shown...)
 		case t.stop == "cancelled":
 			return broken("the next turn was cancelled by it", shown...)
@@ -242,25 +244,22 @@ func judgeNoEffect(cancel, after string) func(*recording) outcome {
 }
 
 func judgeCancelThenPrompt(r *recording) outcome {
-	for try := range cancelTries {
-		before, no := r.cancelled(midLabel(try))
-		if no != nil || before.stop != "cancelled" {
-			continue
-		}
-		t := r.turn(midLabel(try) + "-after")
-		if t == nil {
-			break
-		}
-		shown := append(r.at(before.cancelAt, before.end), t.entries()...)
-		switch {
-		case !t.answered:
-			return broken(t.why, shown...)
-		case t.answer.Error != nil:
-			return broken("it was answered with an error: "+errorText(t.answer.Error), shown...)
-		case t.stop == "cancelled":
-			return broken("the next turn is cancelled as well", shown...)
-		}
-		return kept("it ended with "+short(t.stop, 80), shown...)
+	before, no := r.cancelled("mid")
+	if no != nil {
+		return *no
 	}
-	return untried("no turn ended cancelled in mid turn")
+	t := r.turn("mid-after")
+	if before.stop != "cancelled" || t == nil {
+		return untried("the turn did not end cancelled")
+	}
+	shown := append(r.at(before.cancelAt, before.end), t.entries()...)
+	switch {
+	case !t.answered:
+		return broken(t.why, shown...)
+	case t.answer.Error != nil:
+		return broken("it was answered with an error: "+errorText(t.answer.Error), shown...)
+	case t.stop == "cancelled":
+		return broken("the next turn is cancelled as well", shown...)
+	}
+	return kept("it ended with "+short(t.stop, 80), shown...)
 }

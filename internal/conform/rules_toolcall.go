@@ -179,9 +179,11 @@ func (r *recording) eachInCalls(member string, f func(at int, element json.RawMe
 		var body json.RawMessage
 		switch m.Method {
 		case "session/update":
-			if body = field(m.Params, "update"); !isCallBody(body) {
+			u := r.update(i, m)
+			if !u.isCall() {
 				continue
 			}
+			body = u.body
 		case "session/request_permission":
 			body = field(m.Params, "toolCall")
 		default:
@@ -193,11 +195,6 @@ func (r *recording) eachInCalls(member string, f func(at int, element json.RawMe
 			}
 		}
 	}
-}
-
-func isCallBody(body json.RawMessage) bool {
-	kind, _ := stringField(body, "sessionUpdate")
-	return update{kind: kind}.isCall()
 }
 
 func judgeCallPaths(r *recording) outcome {

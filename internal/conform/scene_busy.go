@@ -11,9 +11,14 @@ var sceneBusy = scene{
 			return
 		}
 		first := a.send("busy-first", "session/prompt", promptOf(session, a.prompt(PromptLong)))
-		a.waitFor(first.sent+1, a.opts.Timeout, func(m message) bool {
+		_, _, ok = a.waitFor(first.sent+1, a.opts.Timeout, func(m message) bool {
 			return m.Method == "session/update" || first.isAnswer(m)
 		})
+		if !ok {
+			a.gaveUp(first, a.opts.Timeout)
+			a.stop("nothing came of the first prompt")
+			return
+		}
 		second := a.send("busy-second", "session/prompt", promptOf(session, a.prompt(PromptText)))
 		a.waitFor(second.sent+1, midTurn, second.isAnswer)
 		a.cancel("busy-cancel", session) // the first, or both: they need not be played to their end

@@ -1,9 +1,6 @@
 package conform
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // sceneCancel cancels at every point of a turn, and prompts again each time.
 var sceneCancel = scene{
@@ -15,14 +12,21 @@ var sceneCancel = scene{
 		if !ok {
 			return
 		}
-		a.cancel("idle-cancel", session)
-		answer, ok := a.call("idle-after", "session/prompt", promptOf(session, a.prompt(PromptText)))
+		// Of an agent that answers no prompt at all nothing can be said.
+		answer, ok := a.call("before", "session/prompt", promptOf(session, a.prompt(PromptText)))
 		switch {
 		case !ok:
-			a.stop("the prompt %q was not answered", "idle-after")
+			a.stop("the prompt %q was not answered", "before")
 			return
 		case answer.Error != nil:
 			a.stop("the agent answers prompts with an error: %s%s", errorText(answer.Error), loginHint(answer))
+			return
+		}
+		if session, ok = a.newSession("new-idle", a.dir); !ok {
+			return
+		}
+		a.cancel("idle-cancel", session)
+		if !a.converse("idle-after", session, a.prompt(PromptText)) {
 			return
 		}
 		a.cancel("late-cancel", session)
@@ -35,19 +39,14 @@ var sceneCancel = scene{
 			return
 		}
 		a.cancelEarly(session)
-		for try := range cancelTries {
-			if session, ok = a.newSession(fmt.Sprintf("new-mid-%d", try), a.dir); !ok || !a.cancelMid(midLabel(try), session) {
-				return
-			}
+		if session, ok = a.newSession("new-mid", a.dir); !ok || !a.cancelMid(session) {
+			return
+		}
+		if session, ok = a.newSession("new-control", a.dir); ok {
+			a.control(session)
 		}
 	},
 }
-
-// cancelTries: a turn may end by itself at the moment at which it is cancelled. It does
-// not do so twice.
-const cancelTries = 2
-
-func midLabel(try int) string { return fmt.Sprintf("mid-%d", try) }
 
 // cancel writes session/cancel.
 func (a *actor) cancel(label, session string) {
@@ -66,17 +65,16 @@ const midTurn = 100 * time.Millisecond
 
 // cancelMid cancels a turn that has begun to say something and was not over soon. It
 // reports whether the turn ended well, but not cancelled, as one does that was over by itself.
-func (a *actor) cancelMid(label, session string) bool {
-	p := a.send(label, "session/prompt", promptOf(session, a.prompt(PromptLong)))
+func (a *actor) cancelMid(session string) bool {
+	p := a.send("mid", "session/prompt", promptOf(session, a.prompt(PromptLong)))
 	_, m, came := a.waitFor(p.sent+1, a.opts.Timeout, func(m message) bool {
-		body := field(m.Params, "update")
-		kind, _ := stringField(body, "sessionUpdate")
+		kind, _ := stringField(m.Params, "update", "sessionUpdate")
 		return p.isAnswer(m) || m.Method == "session/update" && update{kind: kind}.ofTurn()
 	})
 	if came && !m.isResponse() {
 		a.waitFor(p.sent+1, midTurn, p.isAnswer)
 	}
-	a.cancel(label+"-cancel", session)
+	a.cancel("mid-cancel", session)
 	a.endCancelled(p)
 	answer, ok := a.answered(p)
 	if !ok {
@@ -84,9 +82,23 @@ func (a *actor) cancelMid(label, session string) bool {
 	}
 	a.settle(afterTurn, time.Second)
 	// In the same session: that is where a client goes on.
-	a.converse(label+"-after", session, a.prompt(PromptText))
+	a.converse("mid-after", session, a.prompt(PromptText))
 	stop, _ := stringField(answer.Result, "stopReason")
 	return answer.Error == nil && stop != "cancelled"
+}
+
+// control is the turn of cancelMid again without a cancel, for longer than that has
+// taken: whether it is over by itself by then.
+func (a *actor) control(session string) {
+	a.mu.Lock()
+	mid := a.r.turn("mid")
+	took := a.r.entries[mid.end].At - a.r.entries[mid.sentAt].At
+	a.mu.Unlock()
+	p := a.send("control", "session/prompt", promptOf(session, a.prompt(PromptLong)))
+	if _, _, ok := a.waitFor(p.sent+1, min(3*took+time.Second, a.opts.Timeout), p.isAnswer); !ok {
+		a.cancel("control-cancel", session)
+		a.endCancelled(p)
+	}
 }
 
 // endCancelled waits for the answer to a prompt that was cancelled: as long as it may

@@ -24,10 +24,11 @@ var sceneContent = scene{
 			a.stop("the scratch directory: %v", err)
 			return
 		}
-		// What only a turn brings forth must not come after its end; wait a moment for it.
-		if a.converse("text", session, a.prompt(PromptText)); !a.isOver() {
-			a.settle(afterTurn, time.Second)
+		if !a.converse("text", session, a.prompt(PromptText)) {
+			return
 		}
+		// What only a turn brings forth must not come after its end; wait a moment for it.
+		a.settle(afterTurn, time.Second)
 		uri := (&url.URL{Scheme: "file", Path: filepath.ToSlash(name)}).String()
 		for _, block := range []map[string]any{
 			{"type": "resource_link", "name": "note.txt", "uri": uri, "mimeType": "text/plain", "size": len(noteText)},

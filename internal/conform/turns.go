@@ -76,21 +76,31 @@ type update struct {
 func (r *recording) updates(from, to int) iter.Seq[update] {
 	return func(yield func(update) bool) {
 		for i, m := range r.from(transcript.FromAgent, from, to) {
-			if m.Method != "session/update" {
-				continue
-			}
-			u := update{at: i, params: m.Params, body: field(m.Params, "update")}
-			u.session, _ = stringField(m.Params, "sessionId")
-			u.kind, _ = stringField(u.body, "sessionUpdate")
-			if u.isCall() {
-				u.call, _ = stringField(u.body, "toolCallId")
-				u.status, _ = stringField(u.body, "status")
-			}
-			if !yield(u) {
+			if m.Method == "session/update" && !yield(r.update(i, m)) {
 				return
 			}
 		}
 	}
+}
+
+// update takes the update of an entry apart, once: they may be long, and many rules look
+// at all of them.
+func (r *recording) update(at int, m message) update {
+	if u, ok := r.taken[at]; ok {
+		return u
+	}
+	u := update{at: at, params: m.Params, body: field(m.Params, "update")}
+	u.session, _ = stringField(m.Params, "sessionId")
+	u.kind, _ = stringField(u.body, "sessionUpdate")
+	if u.isCall() {
+		u.call, _ = stringField(u.body, "toolCallId")
+		u.status, _ = stringField(u.body, "status")
+	}
+	if r.taken == nil {
+		r.taken = map[int]update{}
+	}
+	r.taken[at] = u
+	return u
 }
 
 // allUpdates yields those of the whole recording.

@@ -11,15 +11,21 @@ const docFile = "docs/agents.md"
 
 // document is docs/agents.md. The reports are by the agents' names.
 func document(reports map[string]*report) string {
+	var driven []agent
+	for _, a := range agents {
+		if reports[a.name] != nil {
+			driven = append(driven, a)
+		}
+	}
 	var b strings.Builder
 	b.WriteString(docHead)
-	for _, a := range agents {
+	for _, a := range driven {
 		r := reports[a.name]
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %d | %d | %d |\n", a.name, a.title, r.Version, r.Kit,
 			r.count(conform.Pass), r.count(conform.Fail), r.count(conform.Warn), r.count(conform.NotApplicable))
 	}
 	b.WriteString("\n")
-	for _, a := range agents {
+	for _, a := range driven {
 		if a.note != "" {
 			fmt.Fprintf(&b, "- %s: %s.\n", a.name, a.note)
 		}
@@ -30,7 +36,7 @@ func document(reports map[string]*report) string {
 		b.WriteString(" " + c.title + " |")
 	}
 	b.WriteString(" process ended by |\n|---|" + strings.Repeat("---|", len(cases)+1) + "\n")
-	for _, a := range agents {
+	for _, a := range driven {
 		b.WriteString("| " + a.name + " |")
 		for _, c := range cases {
 			b.WriteString(" " + reports[a.name].Cases[c.title] + " |")
@@ -40,7 +46,7 @@ func document(reports map[string]*report) string {
 
 	b.WriteString("\n" + docRules)
 	for _, rule := range conform.Rules() {
-		if by := brokenBy(rule.ID, reports); len(by) > 0 {
+		if by := brokenBy(rule.ID, driven, reports); len(by) > 0 {
 			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", rule.ID, rule.Level, cellText(rule.Title), strings.Join(by, ", "))
 		}
 	}
@@ -48,8 +54,8 @@ func document(reports map[string]*report) string {
 }
 
 // brokenBy names the agents that do not keep a rule.
-func brokenBy(id string, reports map[string]*report) (names []string) {
-	for _, a := range agents {
+func brokenBy(id string, driven []agent, reports map[string]*report) (names []string) {
+	for _, a := range driven {
 		if broken(reports[a.name].Verdicts[id]) {
 			names = append(names, a.name)
 		}
@@ -84,5 +90,7 @@ const docRuns = "## What a run sees\n\n" +
 
 const docRules = "## What `errand check` finds\n\n" +
 	"[conformance.md](conformance.md) has every rule with its source. `must` and `should` are the specification's;\n" +
-	"`manners` is what clients rely on though no text says so. Rules that none of these agents breaks are left out.\n\n" +
+	"`manners` is what clients rely on though no text says so. Rules that none of these agents breaks are left out.\n" +
+	"Signals go to the process that was started, which for some is a launcher. The model names the file to write as the\n" +
+	"prompt does, by a relative path: `tool-call-path` is what an agent makes of that.\n\n" +
 	"| rule | level | what an agent does that keeps it | broken by |\n|---|---|---|---|\n"

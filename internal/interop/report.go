@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -47,13 +48,16 @@ func (r *report) save(name string) error {
 	return os.WriteFile(filepath.Join("internal/interop/reports", name+".json"), append(text, '\n'), 0o644)
 }
 
-// loadReports reads the report of each agent.
+// loadReports reads the reports of the agents that have been driven.
 func loadReports(dir fs.FS) (map[string]*report, error) {
 	reports := map[string]*report{}
 	for _, a := range agents {
 		text, err := fs.ReadFile(dir, "reports/"+a.name+".json")
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
-			return nil, fmt.Errorf("%s has not been driven yet: %w", a.name, err)
+			return nil, err
 		}
 		var r report
 		if err := json.Unmarshal(text, &r); err != nil {

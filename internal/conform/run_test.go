@@ -204,6 +204,16 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// Nothing is kept without an entry that shows it.
+func TestEvidence(t *testing.T) {
+	if o := kept("it was"); o.verdict != NotApplicable {
+		t.Errorf("without an entry it is %s", o.verdict)
+	}
+	if o := kept("it was", transcript.Entry{Text: "x"}); o.verdict != Pass {
+		t.Errorf("with an entry it is %s", o.verdict)
+	}
+}
+
 // The agent is started where it is told to be, and its sessions are elsewhere.
 func TestDirectories(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()

@@ -125,7 +125,7 @@ on session/prompt "second"
 	}
 }
 
-func TestCancel(t *testing.T) {
+func TestTurnCancel(t *testing.T) {
 	t.Parallel()
 	t.Run("while it works", func(t *testing.T) {
 		t.Parallel()

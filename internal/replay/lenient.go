@@ -160,22 +160,21 @@ func (l *lane) recordedCancel(turn *step) *step {
 // endTurn ends a turn as cancelled, and leaves out what the agent said further in it.
 func (r *run) endTurn(l *lane, turn *step) {
 	for _, s := range l.steps {
-		switch {
-		case s.n <= turn.n || s.done:
-		case s.kind == agentReply && s.call != nil && s.call != turn && s.call.live != nil:
-			// Somebody waits for that.
-		case turn.reply != nil && s.n > turn.reply.n:
-		case turn.reply == nil && s.kind == clientCall && s.frame.method == methodPrompt:
-			goto ended
-		case s.kind == clientCall:
-			s.done = true
+		if s.n <= turn.n || s.done {
+			continue
+		}
+		if turn.reply != nil && s.n > turn.reply.n || turn.reply == nil && s.kind == clientCall && s.frame.method == methodPrompt {
+			break
+		}
+		if s.kind == agentReply && s.call != nil && s.call != turn && s.call.live != nil {
+			continue // somebody waits for that
+		}
+		s.done = true
+		if s.kind == clientCall {
 			r.late = append(r.late, s)
-		default:
-			s.done = true
 		}
 	}
-ended:
-	r.reply(turn.live, "result", []byte(cancelledStopResult))
+	r.reply(turn.live, "result", []byte(`{"stopReason":"cancelled"}`))
 	l.turns = slices.DeleteFunc(l.turns, func(s *step) bool { return s == turn })
 	r.diverged = true
 }

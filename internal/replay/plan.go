@@ -1,7 +1,7 @@
 package replay
 
 import (
-	"time"
+	"slices"
 
 	"github.com/errand-acp/errand/client/transcript"
 )
@@ -25,7 +25,6 @@ type step struct {
 	kind  kind
 	n     int // its place among all of them
 	entry int // the entry that it stands in, from 1
-	at    time.Duration
 
 	frame frame
 	line  bool   // agentSay that is no frame
@@ -82,8 +81,8 @@ func newPlan(t *transcript.Transcript) *plan {
 // read makes steps of the entries.
 func (p *plan) read(t *transcript.Transcript) {
 	ours := map[string]bool{}
-	add := func(i int, e *transcript.Entry, s step) {
-		s.n, s.entry, s.at = len(p.steps), i+1, e.At
+	add := func(i int, s step) {
+		s.n, s.entry = len(p.steps), i+1
 		p.steps = append(p.steps, &s)
 	}
 	for i := range t.Entries {
@@ -97,13 +96,13 @@ func (p *plan) read(t *transcript.Transcript) {
 		}
 		switch {
 		case e.From == transcript.FromStderr:
-			add(i, e, step{kind: agentStderr, text: e.Text, bytes: e.Bytes})
+			add(i, step{kind: agentStderr, text: e.Text, bytes: e.Bytes})
 		case e.From == transcript.FromAgent && !isFrame:
 			text := e.Text
 			if len(e.Frame) > 0 {
 				text = string(e.Frame)
 			}
-			add(i, e, step{kind: agentSay, line: true, text: text, bytes: e.Bytes})
+			add(i, step{kind: agentSay, line: true, text: text, bytes: e.Bytes})
 		case e.From == transcript.FromAgent:
 			for name := range placeholders(e.Frame) {
 				if !ours[name] {
@@ -118,7 +117,7 @@ func (p *plan) read(t *transcript.Transcript) {
 				case f.isReply():
 					s.kind = agentReply
 				}
-				add(i, e, s)
+				add(i, s)
 			}
 		case e.From == transcript.FromClient && isFrame:
 			for name := range placeholders(e.Frame) {
@@ -136,7 +135,7 @@ func (p *plan) read(t *transcript.Transcript) {
 				case f.isOptional():
 					s.done = true
 				}
-				add(i, e, s)
+				add(i, s)
 			}
 		}
 	}
@@ -209,7 +208,7 @@ func (p *plan) sort() {
 			if l = sessions[id]; l == nil {
 				l = &lane{born: s.n, gates: []*lane{base}}
 				if !s.kind.isClient() {
-					l.gates = append([]*lane(nil), p.lanes...)
+					l.gates = slices.Clone(p.lanes)
 				}
 				sessions[id] = l
 				p.lanes = append(p.lanes, l)

@@ -59,14 +59,16 @@ func (r *run) line(text []byte) {
 	}
 }
 
+// The codes of errors of ours.
+// See https://www.jsonrpc.org/specification#error_object.
 const (
-	codeParse           = -32700
-	codeInvalid         = -32600
-	codeUnknownMethod   = -32601
-	codeInternal        = -32603
-	saysReplay          = "errand replay: "
-	cancelledStopResult = `{"stopReason":"cancelled"}`
+	codeParse         = -32700
+	codeInvalid       = -32600
+	codeUnknownMethod = -32601
+	codeInternal      = -32603
 )
+
+const saysReplay = "errand replay: "
 
 // garbage takes what is no message.
 func (r *run) garbage(text []byte) {

@@ -1,0 +1,198 @@
+package conform
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/errand-acp/errand/client/transcript"
+)
+
+// record makes a recording of lines: "label> FRAME" is ours, "< FRAME" the agent's, and
+// "label! NOTE" a mark. Shorthands stand for what most frames say.
+func record(scene, lines string) *recording {
+	r := &recording{scene: scene}
+	short := strings.NewReplacer(
+		"PROMPT", `{"id":9,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}`,
+		"END", `{"id":9,"result":{"stopReason":"end_turn"}}`,
+		"ASK", `{"id":"p","method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"c"},"options":[{"optionId":"y","name":"Y","kind":"allow_once"},{"optionId":"n","name":"N","kind":"reject_once"}]}}`,
+		"YES", `{"id":"p","result":{"outcome":{"outcome":"selected","optionId":"y"}}}`,
+		"NO", `{"id":"p","result":{"outcome":{"outcome":"selected","optionId":"n"}}}`,
+		"CALL ", `{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"t",`,
+		"UPDATE ", `{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"c",`,
+		";;", "}}}",
+	)
+	for at, line := range strings.Split(strings.TrimSpace(lines), "\n") {
+		line = strings.TrimSpace(line)
+		e := transcript.Entry{At: time.Duration(at) * time.Millisecond, From: transcript.FromAgent}
+		i := strings.IndexAny(line, "<>!")
+		label := line[:i]
+		if line[i] == '!' {
+			r.marks = append(r.marks, mark{label: label, index: len(r.entries), note: strings.TrimSpace(line[i+1:])})
+			continue
+		}
+		if line[i] == '>' {
+			e.From = transcript.FromClient
+		}
+		e.Frame = json.RawMessage(short.Replace(strings.TrimSpace(line[i+1:])))
+		if label != "" {
+			r.marks = append(r.marks, mark{label: label, index: len(r.entries)})
+		}
+		r.entries = append(r.entries, e)
+	}
+	return r
+}
+
+// TestJudges has what the agents in testdata/break do not do.
+func TestJudges(t *testing.T) {
+	for _, tt := range []struct {
+		name, rule string
+		want       Verdict
+		lines      string
+	}{
+		{"back to pending", "tool-call-status", Fail, `
+			< CALL "status":"in_progress";;
+			< UPDATE "status":"pending";;`},
+		{"completed, and then failed", "tool-call-status", Fail, `
+			< CALL "status":"completed";;
+			< UPDATE "status":"failed";;`},
+		{"completed twice", "tool-call-status", Pass, `
+			< CALL "status":"completed";;
+			< UPDATE "status":"completed";;`},
+		{"an unknown status in between", "tool-call-status", Pass, `
+			< CALL "status":"pending";;
+			< UPDATE "status":"approved";;
+			< UPDATE "status":"completed";;`},
+		{"the same id in another session", "tool-call-id", Pass, `
+			< CALL "status":"completed";;
+			< {"method":"session/update","params":{"sessionId":"other","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"t"}}}`},
+		{"announced in another session", "tool-call-announced", Fail, `
+			< {"method":"session/update","params":{"sessionId":"other","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"t"}}}
+			< UPDATE "status":"completed";;`},
+		{"a call without a status is pending", "tool-call-ended", Fail, `
+			a> PROMPT
+			< CALL "kind":"read";;
+			< END`},
+		{"its last update says nothing of the status", "tool-call-ended", Pass, `
+			a> PROMPT
+			< CALL "status":"completed";;
+			< UPDATE "content":[];;
+			< END`},
+		{"the calls of a cancelled turn", "tool-call-ended", NotApplicable, `
+			a> PROMPT
+			< CALL "status":"pending";;
+			b> {"method":"session/cancel","params":{"sessionId":"s"}}
+			< {"id":9,"result":{"stopReason":"cancelled"}}`},
+		{"a relative path in a permission request", "tool-call-path", Fail, `
+			< {"id":1,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"c","locations":[{"path":"a.go"}]}}}`},
+		{"a relative path in a diff", "tool-call-path", Fail, `
+			< CALL "content":[{"type":"diff","path":"a.go","newText":""}];;`},
+		{"a path of Windows", "tool-call-path", Pass, `
+			< CALL "locations":[{"path":"C:\\a.go"}];;`},
+		{"a terminal shown again after its release", "tool-call-terminal", Pass, `
+			< {"id":1,"method":"terminal/create","params":{}}
+			> {"id":1,"result":{"terminalId":"t"}}
+			< CALL "content":[{"type":"terminal","terminalId":"t"}];;
+			< {"id":2,"method":"terminal/release","params":{"terminalId":"t"}}
+			< UPDATE "content":[{"type":"terminal","terminalId":"t"}];;`},
+		{"a terminal first shown after its release", "tool-call-terminal", Fail, `
+			< {"id":1,"method":"terminal/create","params":{}}
+			> {"id":1,"result":{"terminalId":"t"}}
+			< {"id":2,"method":"terminal/release","params":{"terminalId":"t"}}
+			< UPDATE "content":[{"type":"terminal","terminalId":"t"}];;`},
+		{"a call on a terminal after its release", "client-terminal-known", Fail, `
+			< {"id":1,"method":"terminal/create","params":{}}
+			> {"id":1,"result":{"terminalId":"t"}}
+			< {"id":2,"method":"terminal/release","params":{"terminalId":"t"}}
+			< {"id":3,"method":"terminal/output","params":{"terminalId":"t"}}`},
+		{"a relative directory of a command", "client-path", Fail, `
+			< {"id":1,"method":"terminal/create","params":{"command":"ls","cwd":"src"}}`},
+		{"it did not wait for the answer", "permission-awaited", Fail, `
+			allow> PROMPT
+			< ASK
+			< UPDATE "status":"completed";;
+			> YES
+			< END`},
+		{"the turn ended before the answer", "permission-awaited", Fail, `
+			allow> PROMPT
+			< ASK
+			< END
+			> YES`},
+		{"the tool was invoked, and failed", "permission-allowed", Pass, `
+			allow> PROMPT
+			< ASK
+			> YES
+			< UPDATE "status":"failed";;
+			< END
+			allow/files!`},
+		{"nothing is reported, and it is done", "permission-allowed", Pass, `
+			allow> PROMPT
+			< ASK
+			> YES
+			< END
+			allow/files! conformance.txt`},
+		{"an error after an allow", "permission-allowed", Fail, `
+			allow> PROMPT
+			< ASK
+			> YES
+			< {"id":9,"error":{"code":-32603,"message":"no"}}`},
+		{"the call is completed after a no", "permission-rejected", Fail, `
+			reject> PROMPT
+			< ASK
+			> NO
+			< UPDATE "status":"completed";;
+			< END`},
+		{"nothing to say no with", "permission-rejected", NotApplicable, `
+			reject> PROMPT
+			< ASK
+			> {"id":"p","result":{"outcome":{"outcome":"cancelled"}}}
+			< END`},
+		{"cancelled after our outcome said so", "prompt-cancelled-unasked", NotApplicable, `
+			reject> PROMPT
+			< ASK
+			> {"id":"p","result":{"outcome":{"outcome":"cancelled"}}}
+			< {"id":9,"result":{"stopReason":"cancelled"}}`},
+		{"no stop reason", "prompt-stop-reason", Fail, `
+			a> PROMPT
+			< {"id":9,"result":{}}`},
+		{"no result", "prompt-stop-reason", Fail, `
+			a> PROMPT
+			< {"id":9,"result":null}`},
+		{"over by itself when it was cancelled", "cancel-mid-turn", NotApplicable, `
+			mid> PROMPT
+			mid-cancel> {"method":"session/cancel","params":{"sessionId":"s"}}
+			< END
+			control> {"id":10,"method":"session/prompt","params":{"sessionId":"s2"}}
+			< {"id":10,"result":{"stopReason":"end_turn"}}`},
+		{"another session's cancel", "cancel-mid-turn", NotApplicable, `
+			mid> PROMPT
+			mid-cancel> {"method":"session/cancel","params":{"sessionId":"s2"}}
+			< END`},
+		{"an error after a cancel", "cancel-mid-turn", Fail, `
+			mid> PROMPT
+			mid-cancel> {"method":"session/cancel","params":{"sessionId":"s"}}
+			< {"id":9,"error":{"code":-32603,"message":"AbortError"}}`},
+		{"a title after the answer", "update-after-turn", NotApplicable, `
+			a> PROMPT
+			< END
+			< {"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"session_info_update"}}}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, rule := range Rules() {
+				if rule.ID != tt.rule {
+					continue
+				}
+				scene := "content"
+				if len(rule.scenes) > 0 {
+					scene = rule.scenes[0]
+				}
+				if o := rule.judge(record(scene, tt.lines)); o.verdict != tt.want {
+					t.Errorf("%s: %s: %s, want %s", rule.ID, o.verdict, o.why, tt.want)
+				}
+				return
+			}
+			t.Errorf("there is no rule %s", tt.rule)
+		})
+	}
+}

@@ -155,10 +155,14 @@ func errorText(e json.RawMessage) string {
 	if message, ok := stringField(e, "message"); ok {
 		text = short(message, 200)
 	}
+	text = fmt.Sprintf("%q", text)
 	if code, ok := (message{Error: e}).errorCode(); ok {
-		return fmt.Sprintf("%q (%d)", text, code)
+		text += fmt.Sprintf(" (%d)", code)
 	}
-	return fmt.Sprintf("%q", text)
+	if data := field(e, "data"); data != nil && !isNull(data) {
+		text += " " + short(string(data), 200)
+	}
+	return text
 }
 
 // capabilities are the agentCapabilities that the agent has advertised in this scene.

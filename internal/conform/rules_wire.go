@@ -144,7 +144,8 @@ var wireRules = []Rule{
 			if !ok {
 				return untried(orText(r.stopped, "no notification was sent"))
 			}
-			o := survived(r, "after-notification", "a session was created after it", true)
+			c := r.call("after-notification")
+			o := survived(r, "after-notification", "the next request was answered", c != nil && c.method == "session/new")
 			o.entries = append(r.at(sent.index), o.entries...)
 			return o
 		},

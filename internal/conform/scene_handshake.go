@@ -6,11 +6,11 @@ var sceneHandshake = scene{
 	name:  "handshake",
 	about: "initialize, two sessions, and the end of stdin while nothing is going on",
 	play: func(a *actor) {
-		if _, ok := a.session(); !ok {
+		if _, ok := a.login(); !ok {
 			return
 		}
-		if _, ok := a.newSession("new-again", a.mkdir("second")); !ok {
-			return
+		if _, ok := a.newSession("new", a.dir); ok {
+			a.newSession("new-again", a.mkdir("second"))
 		}
 		a.closeStdin("eof")
 		if a.awaitExit("exit", a.opts.ExitTimeout) {

@@ -28,15 +28,19 @@ var sceneMethods = scene{
 	name:  "methods",
 	about: "methods and notifications that nobody knows, unusual ids, and SIGTERM while nothing is going on",
 	play: func(a *actor) {
-		session, ok := a.session()
-		if !ok {
+		if _, ok := a.login(); !ok {
 			return
 		}
+		session, inSession := a.newSession("new", a.dir) // none of this needs one
 		params := map[string]any{"sessionId": session}
 		_, answers := a.ask("unknown-extension", unknownExtension, params)
 		a.ask("unknown-method", unknownMethod, params)
 		a.notify("unknown-notification", unknownNotification, params)
-		a.call("after-notification", "session/new", newParams(a.mkdir("after")))
+		if inSession {
+			a.call("after-notification", "session/new", newParams(a.mkdir("after")))
+		} else {
+			a.ask("after-notification", unknownExtension, params)
+		}
 		if answers { // else all of these would be waited for in vain
 			for _, u := range unusualIDs {
 				a.awaitFor(a.sendID(u.label, unknownExtension, params, u.id), a.quick())

@@ -171,6 +171,20 @@ func TestStrict(t *testing.T) {
 				end 0`,
 		},
 		{
+			"a session that the agent speaks of first",
+			opening + prompt3 + `< session/update {"sessionId":"b","update":"made"}
+				< 3 = {}
+				> 4 session/load {"sessionId":"b","cwd":"/rec"}
+				< 4 = null
+				end 0 eof`,
+			hello + strings.Replace(prompt3, "> 3", "> 12", 1) + `< session/update {"sessionId":"b","update":"made"}
+				< 12 = {}
+				> 13 session/load {"sessionId":"b","cwd":"/rec"}
+				< 13 = null
+				eof
+				end 0`,
+		},
+		{
 			"a cancel is waited for, and may come earlier than it did",
 			opening + prompt3 + "< " + update("a") + "< " + update("b") + `> session/cancel {"sessionId":"s"}
 				< 3 = {"stopReason":"cancelled"}

@@ -90,10 +90,10 @@ type Options struct {
 
 	// Transcript, if set, gets the conversation as it happens: every frame in both
 	// directions, stderr and noise line by line, and the end, with secrets replaced. It is
-	// written to beside the conversation, which it holds back for five seconds in all at most
-	// where it is slow, and Close or Kill for three more; then nothing more is recorded. It
-	// fails for nobody else: its Err says what is missing. Two agents must not have it at
-	// the same time.
+	// written to beside the conversation. Where it is slow it holds the agent back, for
+	// five seconds a write and two minutes in all at most, and Close or Kill for five seconds a
+	// write and ten in all; then nothing more is recorded. It fails for nobody else: its Err
+	// says what is missing. Two agents must not have it at the same time.
 	Transcript *transcript.Writer
 
 	// MaxMessageBytes and MaxQueueBytes are those of ConnOptions.

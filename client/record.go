@@ -12,12 +12,13 @@ import (
 	"github.com/errand-acp/errand/internal/wire"
 )
 
-// How much waits to be recorded before the agent is held back, in bytes; how long all that
-// holding back may take in one conversation; and how long its end waits for the rest.
+// How much waits to be recorded before the agent is held back, in bytes; how long it is for
+// one write, and in one conversation; and how long the end of that waits for the rest.
 const (
-	maxRecordQueue = 8 << 20
-	recordPatience = 5 * time.Second
-	recordGrace    = 3 * time.Second
+	maxRecordQueue = 4 << 20
+	recordStall    = 5 * time.Second
+	recordPatience = 2 * time.Minute
+	recordGrace    = 10 * time.Second
 )
 
 // recordCost is what an entry costs the queue beside its text.
@@ -34,9 +35,10 @@ type recorder struct {
 	started time.Time
 
 	mu       sync.Mutex // guards what follows
-	changed  sync.Cond  // with mu: bytes or hurry has changed
+	changed  sync.Cond  // with mu: there is room, or hurry has changed
 	queue    []record
-	bytes    int
+	bytes    int           // queued or being written
+	begun    time.Time     // when the one was begun that is being written
 	writing  chan struct{} // closed when its goroutine ends; nil when there is none
 	patience time.Duration // what is left of it
 	hurry    bool          // nobody is held back any more
@@ -83,12 +85,21 @@ func (r *recorder) end(e transcript.End) {
 	if writing == nil || r.w.Err() != nil {
 		return
 	}
-	timer := time.NewTimer(recordGrace)
-	defer timer.Stop()
-	select {
-	case <-writing:
-	case <-timer.C:
-		r.w.Fail(errRecordSlow)
+	for over := time.Now().Add(recordGrace); ; {
+		r.mu.Lock()
+		left := min(recordStall-time.Since(r.begun), time.Until(over))
+		r.mu.Unlock()
+		if left <= 0 {
+			r.w.Fail(errRecordSlow)
+			return
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-writing:
+			timer.Stop()
+			return
+		case <-timer.C: // though it may have gone on
+		}
 	}
 }
 
@@ -116,25 +127,29 @@ func (r *recorder) add(rec record) {
 	r.queue = append(r.queue, rec)
 	r.bytes += cost
 	if r.writing == nil {
-		r.writing = make(chan struct{})
+		r.writing, r.begun = make(chan struct{}), time.Now()
 		// It belongs to r, and ends when nothing is queued or the writer fails.
 		go r.write()
 	}
 }
 
 // await waits until cost more bytes can be queued, or that has taken too long; with mu
-// held.
+// held. A machine that is busy takes long as well: what counts is that it goes on.
 func (r *recorder) await(cost int) {
-	for r.bytes > 0 && r.bytes+cost > maxRecordQueue && !r.hurry && !r.over && r.w.Err() == nil {
-		if r.patience <= 0 {
+	if r.bytes == 0 || r.bytes+cost <= maxRecordQueue {
+		return
+	}
+	since := time.Now()
+	defer func() { r.patience -= time.Since(since) }()
+	for r.bytes > maxRecordQueue/2 && !r.hurry && !r.over && r.w.Err() == nil {
+		left := min(recordStall-time.Since(r.begun), r.patience-time.Since(since))
+		if left <= 0 {
 			r.w.Fail(errRecordSlow)
 			return
 		}
-		begun := time.Now()
-		timer := time.AfterFunc(r.patience, r.changed.Broadcast)
+		timer := time.AfterFunc(left, r.changed.Broadcast)
 		r.changed.Wait()
 		timer.Stop()
-		r.patience -= time.Since(begun)
 	}
 }
 
@@ -172,7 +187,10 @@ func (r *recorder) next(cost int) (record, bool) {
 		r.idle()
 		return record{}, false
 	}
-	r.changed.Broadcast()
+	if r.bytes <= maxRecordQueue/2 {
+		r.changed.Broadcast()
+	}
+	r.begun = time.Now()
 	rec := r.queue[0]
 	r.queue[0] = record{}
 	r.queue = r.queue[1:]

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/errand-acp/errand/internal/visible"
+	"github.com/errand-acp/errand/internal/wire"
 )
 
 // The lines are put together by hand, because encoding/json does not leave a frame as it
@@ -95,8 +96,12 @@ func oneLine(frame json.RawMessage) []byte {
 // IsFrame reports whether text is what a transcript has as a Frame: one JSON object or
 // array.
 func IsFrame(text []byte) bool {
-	text = bytes.TrimLeft(text, " \t\r\n")
-	return len(text) > 0 && (text[0] == '{' || text[0] == '[') && json.Valid(text)
+	s := wire.NewScan(text)
+	if c := s.Kind(); c != '{' && c != '[' {
+		return false
+	}
+	// It is quick, and there is more than it reads.
+	return s.Skip() != nil && s.End() || json.Valid(text)
 }
 
 // appendString appends s as a JSON string that a terminal can be shown.

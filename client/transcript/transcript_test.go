@@ -311,10 +311,15 @@ func TestString(t *testing.T) {
 // shown nothing that acts.
 func FuzzRead(f *testing.F) {
 	f.Add(head + "\n" + client(`{"id":1,"method":"m"}`) + "\n" + stderr("x") + "\n" + `{"ms":9.3,"end":{"code":0,"signal":null,"rung":"eof"}}`)
+	f.Add(`[{"a":[1,-0.5e+3,true,null,"\u00e9\ud800"]} ]`)
 	f.Add("\ufeff" + head + "\r\n" + `{"ms":-0.0004,"from":"agent","frame":[ {"a":1e400} , 5 ]}` + "\n" + `{"from":"agent","te`)
 	f.Add(`{"transcript":1,"command":null,"startedAt":"0001-01-01T00:00:00Z"}` + "\n" + `{"from":"agent","text":"\ud800\u202e","bytes":-1}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		check.Cost(t, 4*len(text))
+		trimmed := strings.TrimLeft(text, " \t\r\n")
+		if is := json.Valid([]byte(text)) && (trimmed[0] == '{' || trimmed[0] == '['); is != transcript.IsFrame([]byte(text)) {
+			t.Errorf("IsFrame(%q) is %v", text, !is)
+		}
 		all, _ := transcript.Read(strings.NewReader(text))
 		for _, first := range all {
 			var b bytes.Buffer

@@ -25,7 +25,7 @@ func turnOf(t testing.TB, src string, o *acptest.Options) (*acptest.Agent, *acpt
 // What a test sees that fails, for each way to fail.
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	quick := &acptest.Options{Timeout: 300 * time.Millisecond}
+	quick := &acptest.Options{Timeout: 3 * time.Second}
 	allow := &acptest.Options{Client: client.Options{Permission: permission.Allow()}}
 	turn := func(src string, o *acptest.Options, expect func(a *acptest.Agent, turn *acptest.Turn)) func(testing.TB) {
 		return func(t testing.TB) {

@@ -72,7 +72,7 @@ func TestWithoutHook(t *testing.T) {
 // The deadline of go test bounds every wait, and leaves time for the failure to be told.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
-	f := &fake{TB: t, deadline: time.Now().Add(5 * time.Second)}
+	f := &fake{TB: t, deadline: time.Now().Add(10 * time.Second)}
 	f.run(func(t testing.TB) {
 		_, turn := turnOf(t, `on session/prompt; wait forever`, &acptest.Options{Timeout: time.Hour})
 		turn.Stop("end_turn")

@@ -69,8 +69,8 @@ on session/prompt
   text "pong"`, nil},
 	{"updates before the session, between turns and after the answer", `
 on session/new
-  if $params.cwd contains dir
-    update {"sessionUpdate": "session_info_update", "title": "New"} session="session-$n"
+  if $n is 1
+    update {"sessionUpdate": "session_info_update", "title": "New"} session="session-1"
   end
   require cwd
 on authenticate; fail -32602 "There is nothing to log in to"

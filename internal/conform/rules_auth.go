@@ -82,17 +82,3 @@ var authRules = []Rule{
 		},
 	},
 }
-
-// refused judges a request that is to be answered with an error.
-func refused(label, what string) func(r *recording) outcome {
-	return func(r *recording) outcome {
-		c, no := r.reply(label)
-		if no != nil {
-			return *no
-		}
-		if c.answer.Error == nil {
-			return broken(what+" was answered with a result", c.entries()...)
-		}
-		return kept(what+" was answered with an error", c.entries()...)
-	}
-}

@@ -1,0 +1,102 @@
+package conform
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/errand-acp/errand/client/transcript"
+)
+
+// What several rules judge by.
+
+// refused judges a request that is to be answered with an error.
+func refused(label, what string) func(r *recording) outcome {
+	return func(r *recording) outcome {
+		c, no := r.reply(label)
+		if no != nil {
+			return *no
+		}
+		if c.answer.Error == nil {
+			return broken(what+" was answered with a result", c.entries()...)
+		}
+		return kept(what+" was answered with an error", c.entries()...)
+	}
+}
+
+// advertised returns a request that tries a capability, and its answer, which is a result.
+// Else no says why there is none; that is broken where the capability was advertised.
+func (r *recording) advertised(label string, capability ...string) (c *call, no *outcome) {
+	caps, hello, no := r.capabilities()
+	if no != nil {
+		return nil, no
+	}
+	name := strings.Join(capability, ".")
+	if at := field(caps, capability...); !flag(caps, capability...) && !isObject(at) {
+		o := untried(fmt.Sprintf("it does not advertise %s", name))
+		return nil, &o
+	}
+	c, no = r.reply(label)
+	switch {
+	case c == nil:
+		return nil, no
+	case no != nil:
+		o := broken(c.why, append(hello.entries(), c.entries()...)...)
+		return c, &o
+	case c.answer.Error != nil:
+		o := brokenf(append(hello.entries(), c.entries()...), "it advertises %s, and answered %s with an error: %s", name, c.method, errorText(c.answer.Error))
+		return c, &o
+	}
+	return c, nil
+}
+
+// accepted judges a request that is to be answered with a result.
+func accepted(r *recording, label string) outcome {
+	c, no := r.reply(label)
+	switch {
+	case no != nil:
+		return *no
+	case c.answer.Error != nil:
+		return brokenf(c.entries(), "%s was answered with an error: %s", c.method, errorText(c.answer.Error))
+	}
+	return kept(c.method+" was answered", c.entries()...)
+}
+
+// survived judges a request after something that a lesser agent does not outlive: it is to
+// be answered, with a result if it has to be one.
+func survived(r *recording, label, well string, result bool) outcome {
+	c, no := r.reply(label)
+	switch {
+	case c == nil:
+		return *no
+	case no != nil:
+		return broken(c.why, c.entries()...)
+	case result && c.answer.Error != nil:
+		return brokenf(c.entries(), "%s was answered with an error: %s", c.method, errorText(c.answer.Error))
+	}
+	return kept(well, c.entries()...)
+}
+
+// words returns the entries in [from, to) that are updates of one of these kinds, with a
+// content that is not empty.
+func (r *recording) words(from, to int, kinds ...string) []transcript.Entry {
+	var list []transcript.Entry
+	for u := range r.updates(from, to) {
+		text, isText := stringField(u.body, "content", "text")
+		if slices.Contains(kinds, u.kind) && (!isText || text != "") {
+			list = append(list, r.entries[u.at])
+		}
+	}
+	return list
+}
+
+func configIDs(options []json.RawMessage) []string {
+	var ids []string
+	for _, o := range options {
+		if id, ok := stringField(o, "id"); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 
 	"github.com/errand-acp/errand/internal/conform"
@@ -29,7 +28,7 @@ func checkAgent(ctx context.Context, errand string, a *agent, root string) (find
 			args = append(args, "--prompt", prompt)
 		}
 		args = append(append(append(args, a.pass()...), "--"), a.commandAt(p)...)
-		cmd := exec.CommandContext(ctx, errand, args...)
+		cmd := errandCommand(ctx, errand, args)
 		cmd.Env = a.envAt(p)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr

@@ -57,6 +57,9 @@ func run(ctx context.Context, live bool, names []string) error {
 	var failures []error
 	for _, a := range chosen {
 		root, err := a.install(ctx)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if err != nil {
 			fmt.Printf("\nSKIPPED %s: it cannot be installed here, and what the document says of it is of another time: %v\n\n", a.name, err)
 			continue

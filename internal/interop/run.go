@@ -61,7 +61,7 @@ func (t *task) run(ctx context.Context, errand string) (*outcome, error) {
 
 	ctx, cancel := context.WithTimeout(ctx, t.timeout+time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, errand, args...)
+	cmd := errandCommand(ctx, errand, args)
 	cmd.Env = t.env
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -98,6 +98,14 @@ func (t *task) run(ctx context.Context, errand string) (*outcome, error) {
 		return nil, fmt.Errorf("%w; stderr: %s", err, stderr.Bytes())
 	}
 	return o, nil
+}
+
+// errandCommand is errand, which is interrupted when ctx ends: it cleans up behind its agent.
+func errandCommand(ctx context.Context, errand string, args []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, errand, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	return cmd
 }
 
 const pending = "pending"

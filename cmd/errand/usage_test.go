@@ -138,7 +138,7 @@ func TestBadCommandLine(t *testing.T) {
 		{[]string{"run", "--json=perhaps"}, "--json"},
 		{[]string{"run", "hi", "--agent"}, "--agent"},
 		{[]string{"rum", "hi"}, `no command "rum"`},
-		{[]string{"schema", "nothing"}, "audit, event, fan, fan-event, permission, permission-reply, policy, request, result"},
+		{[]string{"schema", "nothing"}, "audit, check, event, fan, fan-event, permission, permission-reply, policy, request, result"},
 		{[]string{"agents", "x"}, "agents"},
 		{[]string{"version", "x"}, "version"},
 		{[]string{"demo", "/nonexistent.script"}, "/nonexistent.script"},

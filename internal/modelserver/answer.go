@@ -27,14 +27,12 @@ type question struct {
 	prompt string // of the last user message
 	result string // of the tool that was called last, where that is the end of the conversation
 	tools  []tool
-	// turn is the length of the conversation: what makes ids differ in it.
-	turn int
 }
 
 // answer is what the model says, in any API: text, or a call of a tool, or an error.
 type answer struct {
 	model   string
-	turn    int    // of the question
+	number  int    // of the answer, among the server's
 	status  int    // an HTTP status
 	message string // of an error
 	words   []string
@@ -45,8 +43,9 @@ type answer struct {
 // whole is how long an answer takes that is not streamed.
 func (a answer) whole() time.Duration { return a.pause * time.Duration(len(a.words)) }
 
-// id is an id that no other answer in the conversation has.
-func (a answer) id(kind string) string { return fmt.Sprintf("%s%d", kind, a.turn) }
+// id is an id that no other answer of the server has: a session's calls are told apart
+// by it, even where an agent leaves a cancelled turn out of the conversation.
+func (a answer) id(kind string) string { return fmt.Sprintf("%s%d", kind, a.number) }
 
 func (a answer) text() string { return strings.Join(a.words, "") }
 
@@ -60,7 +59,7 @@ var (
 
 // answerTo is the whole model.
 func answerTo(q question) answer {
-	a := answer{model: q.model, turn: q.turn, status: http.StatusOK}
+	a := answer{model: q.model, status: http.StatusOK}
 	if q.result != "" {
 		a.words = inWords("The tool said: " + clip(q.result, 200))
 		return a

@@ -26,7 +26,7 @@ func (chat) read(_ *http.Request, body []byte) (question, bool, error) {
 	if err := json.Unmarshal(body, &in); err != nil {
 		return question{}, false, err
 	}
-	q := question{model: in.Model, turn: len(in.Messages)}
+	q := question{model: in.Model}
 	for _, m := range in.Messages {
 		switch m.Role {
 		case "user":

@@ -1,5 +1,6 @@
 // Package modelserver is a language model for tests: an HTTP server on loopback that
-// speaks what agents ask models in, and says the same to the same question every time.
+// speaks what agents ask models in, and says the same to the same question every time;
+// only ids are new in each answer.
 //
 //	server, err := modelserver.Start(ctx)
 //	…

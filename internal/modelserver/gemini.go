@@ -32,7 +32,7 @@ func (gemini) read(r *http.Request, body []byte) (question, bool, error) {
 		return question{}, false, err
 	}
 	path := r.URL.Path
-	q := question{model: strings.Split(path[strings.LastIndex(path, "/")+1:], ":")[0], turn: len(in.Contents)}
+	q := question{model: strings.Split(path[strings.LastIndex(path, "/")+1:], ":")[0]}
 	for _, content := range in.Contents {
 		if content.Role == "model" {
 			continue

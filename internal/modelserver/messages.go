@@ -24,7 +24,7 @@ func (messages) read(_ *http.Request, body []byte) (question, bool, error) {
 	if err := json.Unmarshal(body, &in); err != nil {
 		return question{}, false, err
 	}
-	q := question{model: in.Model, turn: len(in.Messages)}
+	q := question{model: in.Model}
 	for _, m := range in.Messages {
 		if m.Role != "user" {
 			continue

@@ -34,7 +34,6 @@ func (responses) read(_ *http.Request, body []byte) (question, bool, error) {
 			return question{}, false, err
 		}
 	}
-	q.turn = len(items)
 	for _, i := range items {
 		switch {
 		case i.Role == "user":

@@ -124,7 +124,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if keyOf(r) != Key {
 		a = answer{status: http.StatusUnauthorized, message: "the API key is not valid"}
 	}
-	s.note(r.URL.Path, q, a)
+	a.number = s.note(r.URL.Path, q, a)
 	switch {
 	case a.status != http.StatusOK:
 		writeJSON(w, a.status, d.fail(a.status, a.message))
@@ -138,8 +138,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// note remembers a question and its answer.
-func (s *Server) note(path string, q question, a answer) {
+// note remembers a question and its answer, and returns how many there are.
+func (s *Server) note(path string, q question, a answer) int {
 	request := Request{Path: path, Prompt: q.prompt, Result: q.result, Status: a.status}
 	for _, t := range q.tools {
 		request.Tools = append(request.Tools, t.name)
@@ -150,6 +150,7 @@ func (s *Server) note(path string, q question, a answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen = append(s.seen, request)
+	return len(s.seen)
 }
 
 // other answers what agents ask beside the model's answers.

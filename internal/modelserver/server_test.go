@@ -175,7 +175,7 @@ func TestAnswers(t *testing.T) {
 		check.Has(t, text, "The tool said: ", "file written")
 		write := a.says("Write a file /tmp/a.txt with the text HELLO.")
 		first, _ := at(whole(write), a.id).(string)
-		second, _ := at(whole(write, strings.ReplaceAll(a.result, "TEXT", "done"), write), a.id).(string)
+		second, _ := at(whole(write), a.id).(string)
 		if first == "" || second == "" || first == second {
 			t.Errorf("%s: two calls have the ids %q and %q", a.name, first, second)
 		}

@@ -83,6 +83,9 @@ func (c *comparison) values(path string, recorded, live any) *mismatch {
 		}
 		return nil
 	}
+	if sayNo(path, recorded, live) {
+		return nil
+	}
 	differ := &mismatch{path, recorded, live}
 	switch r := recorded.(type) {
 	case map[string]any:

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -87,7 +88,9 @@ func (a *Agent) Serve(ctx context.Context, stdin io.Reader, stdout, stderr io.Wr
 	select {
 	case <-out.done:
 	case <-ctx.Done():
-		return r.stopped(context.Cause(ctx))
+		if _, ok := errors.AsType[*Difference](r.err); !ok {
+			return r.stopped(context.Cause(ctx))
+		}
 	}
 	return r.status, r.err
 }

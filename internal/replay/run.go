@@ -21,7 +21,6 @@ type run struct {
 	asks     map[string]*step // what the agent asked last, by id
 	late     []*step          // calls that a lenient replay passed over
 	diverged bool             // a turn was ended that had not been
-	ended    bool             // stdin has
 
 	over   bool
 	status int
@@ -388,7 +387,11 @@ func (r *run) recorded() (status int, err error) {
 
 // eof is for the end of stdin.
 func (r *run) eof() {
-	r.ended = true
+	for _, s := range r.steps {
+		if s.isGoodbye() && !s.done && s.lane.turn() == nil {
+			r.skip(s)
+		}
+	}
 	if !r.lenient {
 		for _, s := range r.steps {
 			if s.kind.isClient() && !s.done && (s.kind != clientAnswer || s.isHeeded()) {
@@ -397,13 +400,20 @@ func (r *run) eof() {
 			}
 		}
 	}
+	r.advance()
 	switch {
-	case r.isDeaf():
+	case r.over, r.isDeaf():
 	case r.diverged && r.endsItself():
 		r.finish(0, nil)
 	default:
 		r.finish(r.recorded())
 	}
+}
+
+// isGoodbye reports whether the end of stdin says what s says, to an agent that is not in a
+// turn.
+func (s *step) isGoodbye() bool {
+	return s.kind == clientCall && (s.frame.method == "session/close" || s.frame.method == "logout")
 }
 
 // isHeeded reports whether the agent said anything after an answer. One to a question that

@@ -105,7 +105,7 @@ func (e *Error) Detail() string {
 	if e.Exit != nil && e.Exit.Rung == RungExit {
 		fmt.Fprintf(&b, "; the process ended with %s", e.Exit)
 	}
-	b.WriteString(stderrSays(e.StderrTail))
+	b.WriteString(stderrSays(e.StderrTail, e.Message))
 	if len(e.Noise.First) > 0 {
 		fmt.Fprintf(&b, "; lines of its stdout that are no ACP frames: %d, the first %q", e.Noise.Lines, clip(e.Noise.First[0], quoteRoom))
 	}

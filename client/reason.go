@@ -9,8 +9,8 @@ import (
 
 // stderrSays quotes of the end of a program's stderr what tells why it ended: the line
 // that names the reason, and the last one that is not of the trace below it. It is empty
-// where stderr is.
-func stderrSays(text string) string {
+// where stderr is, and where message says the same.
+func stderrSays(text, message string) string {
 	const room = 64 << 10 // more than the dump of a hundred goroutines
 	var lines []string
 	for line := range strings.Lines(text[max(0, len(text)-room):]) {
@@ -22,12 +22,19 @@ func stderrSays(text string) string {
 		return ""
 	}
 	reason, end, last := reasonOf(lines), endOf(lines), quotable(lines[len(lines)-1])
+	message = oneLine(message)
+	said := func(quote string) bool {
+		return strings.Contains(message, oneLine(strings.TrimSuffix(quote, "…")))
+	}
 	verb := "says"
 	switch {
-	case reason == "" || strings.Contains(end, reason):
+	case reason == "" || strings.Contains(end, reason), !strings.Contains(reason, end) && said(reason):
 		reason = end
-	case !strings.Contains(reason, end):
+	case !strings.Contains(reason, end) && !said(end):
 		return fmt.Sprintf("; its stderr says %q and ends with %q", reason, end)
+	}
+	if said(reason) {
+		return ""
 	}
 	if reason == last {
 		verb = "ends with"

@@ -74,6 +74,22 @@ func TestReason(t *testing.T) {
 	}
 }
 
+// What the agent has answered is not quoted of its stderr again.
+func TestReasonOnce(t *testing.T) {
+	long := "agent: the answer differs at " + strings.Repeat("a long way, ", 40) + "x"
+	for _, tt := range []struct{ message, stderr, want string }{
+		{"it says: agent: no such model", "agent: no such model\n", ""},
+		{"it says: agent: no such model", "thinking\nagent: no  such model\n\n", ""},
+		{"it says: " + long, long + "\n", ""},
+		{"it says: boom", "panic: boom\n", `; its stderr ends with "panic: boom"`},
+		{"it says: agent: lost it", "panic: boom\ngoroutine 1 [running]:\nagent: lost it\n", `; its stderr says "panic: boom"`},
+		{"it says: panic: boom", "panic: boom\ngoroutine 1 [running]:\nagent: lost it\n", `; its stderr ends with "agent: lost it"`},
+	} {
+		e := &client.Error{Kind: client.KindAgent, Step: client.StepPrompt, Message: tt.message, StderrTail: tt.stderr}
+		check.Equal(t, "detail", e.Detail(), tt.message+tt.want)
+	}
+}
+
 // A run of one character says nothing by its length.
 func TestRunsAreShortened(t *testing.T) {
 	run := strings.Repeat("\x00", 500)

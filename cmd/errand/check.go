@@ -44,8 +44,12 @@ METHOD has authenticate called, which may open a browser.
 
 docs/conformance.md lists the rules, by the ids of --only and --skip.
 
+What was not tried has not been passed: where no rule could be tried, or an agent that does
+not answer, or gives no session, left some untried, the check is incomplete. It says so in
+its last line, and fails.
+
 Exit status: 0 no rule of the level --fail-on, or of a more binding one, was broken, 1 one
-was, 2 a mistake in usage, or a program that cannot be started, 130 interrupted by Ctrl-C,
+was, or the check is incomplete (with --fail-on never neither counts), 2 a mistake in usage, or a program that cannot be started, 130 interrupted by Ctrl-C,
 143 by SIGTERM, 129 by SIGHUP, 131 by SIGQUIT, 141 nobody reads stdout any more. What an agent
 that starts does wrong, and be it that it dies at once, is a finding and no status 2.`,
 		Example: `  errand check -- ./my-agent --acp
@@ -96,7 +100,7 @@ func (f *checkFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.dir, "dir", ".", "the `DIR` that the agent is started in; its sessions are elsewhere")
 	set.StringArrayVar(&f.only, "only", nil, "try these rules only, an `ID` or a pattern such as 'cancel-*'; repeatable")
 	set.StringArrayVar(&f.skip, "skip", nil, "leave these rules out, an `ID` or a pattern; repeatable")
-	set.StringVar(&f.failOn, "fail-on", string(conform.Must), "exit with status 1 where a rule of this `LEVEL` or a more binding one was broken: must,\nshould, manners, or never")
+	set.StringVar(&f.failOn, "fail-on", string(conform.Must), "exit with status 1 where a rule of this `LEVEL` or a more binding one was broken: must,\nshould, manners, or never, which is 0 for an incomplete check too")
 	set.StringArrayVar(&f.replacing, "prompt", nil, "`KIND=TEXT`: what makes this agent do what the check needs; repeatable")
 	set.StringVar(&f.auth, "auth", "", "have authenticate called with this `METHOD`, the id of one that the agent advertises")
 	set.StringArrayVar(&f.env, "env", nil, "`KEY=VALUE` sets a variable for the agent, KEY alone lets one of yours through;\nrepeatable. Others can read a command line: let secrets through, do not write them out")
@@ -200,6 +204,9 @@ func (f *checkFlags) options() (*conform.Options, error) {
 			return nil, fmt.Errorf("--prompt %q: want KIND=TEXT, a KIND of %s", flag, promptKinds())
 		}
 		o.Prompts[conform.PromptKind(kind)] = text
+	}
+	if f.junit == "-" {
+		return nil, errors.New("--junit -: JUnit XML is written to a file, beside the report on stdout; for a file of that name: ./-")
 	}
 	if f.junit != "" {
 		if info, err := os.Stat(filepath.Dir(f.junit)); err != nil {

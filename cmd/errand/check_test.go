@@ -43,6 +43,30 @@ func TestCheckStatus(t *testing.T) {
 	}
 }
 
+// A check that could not be held is no success, whatever --fail-on says, except never: a
+// pipeline without a login, or without the agent's module, must not be green.
+func TestCheckIncomplete(t *testing.T) {
+	const dies, login = "stderr 'cannot find module'\nexit 3", `on session/new; fail -32000 "Authentication required"`
+	for name, tt := range map[string]struct {
+		src, only, want string
+	}{
+		"nothing is tried":     {dies, "cancel-*", "none of the rules that were chosen could be tried: the agent did not answer initialize"},
+		"no session":           {login, "session-*", "tried: the agent answered session/new with an error: \"Authentication required\" (-32000); it needs a login"},
+		"none asks permission": {"", "permission-*", "could be tried: the agent asked for no permission; --prompt tool=… says what makes it ask"},
+	} {
+		for failOn, status := range map[string]int{"must": statusFailed, "manners": statusFailed, "never": statusOK} {
+			t.Run(name+" "+failOn, func(t *testing.T) {
+				t.Parallel()
+				got := newProgram(t).run(append([]string{"check", "--only", tt.only, "--fail-on", failOn, "--timeout", "20s", "--exit-timeout", "2s"}, scripted(t, tt.src)...)...)
+				lines := strings.Split(strings.TrimSpace(got.stdout), "\n")
+				if last := lines[len(lines)-1]; got.status != status || !strings.HasPrefix(last, "incomplete: ") || !strings.Contains(last, tt.want) {
+					t.Errorf("status %d, want %d; the last line: %s", got.status, status, last)
+				}
+			})
+		}
+	}
+}
+
 // What is wrong with the command line is said before anything is started.
 func TestCheckUsage(t *testing.T) {
 	dir := t.TempDir()
@@ -72,6 +96,7 @@ func TestCheckUsage(t *testing.T) {
 		"no unit":             {[]string{"--exit-timeout", "3", "--", agent}, `--exit-timeout "3": want a duration`},
 		"none at once":        {[]string{"--parallel", "0", "--", agent}, "--parallel 0: must be at least 1"},
 		"too many at once":    {[]string{"--parallel", "999", "--", agent}, "999"},
+		"JUnit on stdout":     {[]string{"--junit", "-", "--", agent}, "--junit -: JUnit XML is written to a file"},
 		"no place for JUnit":  {[]string{"--junit", filepath.Join(dir, "nowhere", "x.xml"), "--", agent}, "--junit: "},
 		"no directory":        {[]string{"--dir", filepath.Join(dir, "nowhere"), "--", agent}, filepath.Join(dir, "nowhere")},
 		"a variable not set":  {[]string{"--env", "NOT_SET_HERE", "--", agent}, "NOT_SET_HERE is not set here"},
@@ -85,6 +110,10 @@ func TestCheckUsage(t *testing.T) {
 				t.Errorf("status %d, want %d; stdout %q", got.status, statusUsage, got.stdout)
 			}
 			has(t, "stderr", got.stderr, "errand: ", tt.want)
+			ofAThing := slices.Contains([]string{"no such file", "no place for JUnit", "no directory", "a variable not set"}, name)
+			if strings.Contains(got.stderr, "Run 'errand check --help'") == ofAThing {
+				t.Errorf("the help names what is not in it, or is not named: %s", got.stderr)
+			}
 			if strings.Contains(got.stderr, "sekret") {
 				t.Errorf("a value is shown: %s", got.stderr)
 			}

@@ -109,6 +109,12 @@ func (a *actor) stop(format string, args ...any) {
 	})
 }
 
+// bar is stop for an agent that lets nobody in; see recording.barred.
+func (a *actor) bar(format string, args ...any) {
+	a.stop(format, args...)
+	a.lock(func() { a.r.barred = true })
+}
+
 // pending is a request that was written and may be answered.
 type pending struct {
 	label  string
@@ -323,7 +329,7 @@ func (a *actor) path(elem ...string) string {
 func (a *actor) mkdir(name string) string {
 	dir := a.path(name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		a.stop("the scratch directory: %v", err)
+		a.bar("the scratch directory: %v", err)
 	}
 	return dir
 }
@@ -344,9 +350,9 @@ func (a *actor) initialize() (result json.RawMessage, ok bool) {
 	answer, ok := a.call("initialize", "initialize", a.hello(1))
 	switch {
 	case !ok:
-		a.stop("the agent did not answer initialize")
+		a.bar("the agent did not answer initialize")
 	case answer.Error != nil:
-		a.stop("the agent answered initialize with an error: %s", errorText(answer.Error))
+		a.bar("the agent answered initialize with an error: %s", errorText(answer.Error))
 	default:
 		return answer.Result, true
 	}
@@ -374,9 +380,9 @@ func (a *actor) login() (result json.RawMessage, ok bool) {
 	answer, ok := a.call("authenticate", "authenticate", map[string]any{"methodId": a.opts.AuthMethod})
 	switch {
 	case !ok:
-		a.stop("the agent did not answer authenticate")
+		a.bar("the agent did not answer authenticate")
 	case answer.Error != nil:
-		a.stop("the agent answered authenticate with an error: %s", errorText(answer.Error))
+		a.bar("the agent answered authenticate with an error: %s", errorText(answer.Error))
 	default:
 		return result, true
 	}
@@ -395,20 +401,20 @@ func (a *actor) session() (id string, ok bool) {
 // newSession creates a session in a directory. Not ok: the scene is over, and why.
 func (a *actor) newSession(label, dir string) (id string, ok bool) {
 	if a.noSession != "" {
-		a.stop("%s", a.noSession)
+		a.bar("%s", a.noSession)
 		return "", false
 	}
 	answer, ok := a.call(label, "session/new", newParams(dir))
 	switch {
 	case !ok:
-		a.stop("the agent did not answer session/new")
+		a.bar("the agent did not answer session/new")
 	case answer.Error != nil:
-		a.stop("the agent answered session/new with an error: %s%s", errorText(answer.Error), loginHint(answer))
+		a.bar("the agent answered session/new with an error: %s%s", errorText(answer.Error), loginHint(answer))
 	default:
 		if id, ok = stringField(answer.Result, "sessionId"); ok {
 			return id, true
 		}
-		a.stop("the result of session/new has no sessionId")
+		a.bar("the result of session/new has no sessionId")
 	}
 	return "", false
 }

@@ -11,8 +11,9 @@ import (
 
 // WriteJUnit writes the report as JUnit XML: a test case for each rule, with its level as
 // the class. Broken rules that failOn counts are failures; other broken ones have their
-// text as the output of a case that passes; what was not applicable is skipped. It is
-// well-formed XML 1.0 whatever the agent wrote.
+// text as the output of a case that passes; what was not applicable is skipped. An
+// incomplete check has a case "complete" with an error, or its reason as output where
+// failOn is [Never]. It is well-formed XML 1.0 whatever the agent wrote.
 func (r *Report) WriteJUnit(w io.Writer, failOn Level) error {
 	suite := junitSuite{Name: "errand check: " + visible.Line(r.title()), Time: seconds(r.Ms), Timestamp: r.StartedAt.UTC().Format("2006-01-02T15:04:05")}
 	for _, f := range r.Findings {
@@ -26,6 +27,17 @@ func (r *Report) WriteJUnit(w io.Writer, failOn Level) error {
 		case f.Verdict == NotApplicable:
 			c.Skipped = &junitText{Message: visible.Line(f.Why)}
 			suite.Skipped++
+		}
+		suite.Cases = append(suite.Cases, c)
+		suite.Tests++
+	}
+	if r.Incomplete != "" {
+		c := junitCase{Name: "complete", Class: "check"}
+		if failOn == Never {
+			c.Out = visible.Line(r.Incomplete)
+		} else {
+			c.Error = &junitText{Message: visible.Line(r.Incomplete), Type: "incomplete"}
+			suite.Errors++
 		}
 		suite.Cases = append(suite.Cases, c)
 		suite.Tests++
@@ -58,6 +70,7 @@ type junitCase struct {
 	Name    string     `xml:"name,attr"`
 	Class   string     `xml:"classname,attr"`
 	Failure *junitText `xml:"failure"`
+	Error   *junitText `xml:"error"`
 	Skipped *junitText `xml:"skipped"`
 	Out     string     `xml:"system-out,omitempty"`
 }

@@ -42,7 +42,7 @@ func (a *actor) start() (ok bool) {
 	spec.Stderr = stderr
 	p, err := proc.Start(a.ctx, spec)
 	if err != nil {
-		a.stop("the agent could not be started: %v", err)
+		a.bar("the agent could not be started: %v", err)
 		return false
 	}
 	child := &process{Process: p, runID: spec.RunID, stdin: p.Stdin(), stderr: stderr, done: make(chan struct{}), asking: make(chan struct{}, 1)}

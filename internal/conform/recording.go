@@ -16,6 +16,10 @@ type recording struct {
 	marks   []mark
 	// stopped says why the scene was not played to its end, or not begun; empty: it was.
 	stopped string
+	// barred: it was stopped because the agent lets nobody in: it does not start, does not
+	// answer initialize, or gives no session. Rules that need more could not be tried, and
+	// that is no answer to whether the agent keeps them.
+	barred bool
 
 	messages []message      // of entries, by index; see message
 	taken    map[int]update // by index; see update

@@ -23,10 +23,16 @@ type Report struct {
 	// Capabilities are its agentCapabilities as they came; null where there were none.
 	Capabilities json.RawMessage `json:"capabilities"`
 	// WithheldEnv names the variables that were kept from it.
-	WithheldEnv []string      `json:"withheldEnv"`
-	Counts      Counts        `json:"counts"`
-	Findings    []Finding     `json:"findings"`
-	Scenes      []SceneReport `json:"scenes"`
+	WithheldEnv []string `json:"withheldEnv"`
+	Counts      Counts   `json:"counts"`
+	// Tried is how many of the rules could be tried.
+	Tried int `json:"tried"`
+	// Incomplete says why the check says too little of the agent to be a success, though
+	// nothing that was seen need be wrong: no rule could be tried, or some could not because
+	// the agent does not answer, or gives no session. Empty: it is complete.
+	Incomplete string        `json:"incomplete"`
+	Findings   []Finding     `json:"findings"`
+	Scenes     []SceneReport `json:"scenes"`
 }
 
 // Peer is the name and the version of a program, in its own words.
@@ -77,9 +83,12 @@ type SceneReport struct {
 	Stopped string `json:"stopped"`
 }
 
-// Failed reports whether a rule of the level failOn, or of a more binding one, was broken.
-// With [Never] it never is.
+// Failed reports whether a rule of the level failOn, or of a more binding one, was broken,
+// or the check is incomplete: what was not tried has not been passed. With [Never] it never is.
 func (r *Report) Failed(failOn Level) bool {
+	if r.Incomplete != "" && failOn != Never {
+		return true
+	}
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.failed(failOn) })
 }
 

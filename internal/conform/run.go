@@ -99,7 +99,7 @@ func (t *trial) run() (*Report, error) {
 	recordings[0] = t.play(wanted[0]) // each rule has a scene, and there is a rule
 	if first := recordings[0]; first.mute() {
 		for i, s := range wanted[1:] {
-			recordings[i+1] = &recording{scene: s.name, stopped: "it was not played, because the agent answered nothing in the scene " + first.scene}
+			recordings[i+1] = &recording{scene: s.name, barred: true, stopped: orText(first.stopped, "the agent answered nothing")}
 		}
 	} else {
 		t.noSession = first.noSession()
@@ -143,7 +143,7 @@ func (r *recording) noSession() string {
 // play plays a scene with actors of its own and returns what happened.
 func (t *trial) play(s scene) *recording {
 	if t.ctx.Err() != nil {
-		return &recording{scene: s.name, stopped: "it was interrupted"}
+		return &recording{scene: s.name, barred: true, stopped: "it was interrupted"}
 	}
 	if t.opts.Progress != nil {
 		t.progress.Lock()
@@ -160,13 +160,13 @@ func (t *trial) play(s scene) *recording {
 		},
 	}
 	if err := os.MkdirAll(a.dir, 0o700); err != nil {
-		a.stop("the scratch directory: %v", err)
+		a.bar("the scratch directory: %v", err)
 		return &a.r
 	}
 	if t.opts.FreshHome {
 		home := filepath.Join(t.scratch, s.name, "home")
 		if err := os.MkdirAll(home, 0o700); err != nil {
-			a.stop("the scratch directory: %v", err)
+			a.bar("the scratch directory: %v", err)
 			return &a.r
 		}
 		a.cmd.spec.Env = slices.Concat(t.environ, []string{"HOME=" + home, "USERPROFILE=" + home,
@@ -194,6 +194,8 @@ func (t *trial) report(begun time.Time, recordings []*recording) *Report {
 	for _, f := range report.Findings {
 		report.Counts.add(f.Verdict)
 	}
+	report.Tried = len(report.Findings) - report.Counts.NotApplicable
+	report.Incomplete = incomplete(report, recordings)
 	report.Ms = time.Since(begun).Milliseconds()
 	return report
 }

@@ -12,7 +12,9 @@ var sceneAuth = scene{
 		if _, ok := a.initialize(); !ok {
 			return
 		}
-		a.call("new-first", "session/new", newParams(a.dir))
+		if _, ok := a.call("new-first", "session/new", newParams(a.dir)); !ok {
+			a.bar("the agent did not answer session/new")
+		}
 		a.ask("authenticate-unknown", "authenticate", map[string]any{"methodId": noSuchMethod})
 		if a.opts.AuthMethod != "" {
 			a.call("authenticate", "authenticate", map[string]any{"methodId": a.opts.AuthMethod})

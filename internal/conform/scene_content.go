@@ -21,7 +21,7 @@ var sceneContent = scene{
 		a.answer("session/request_permission", refusePermission)
 		name := a.path("note.txt")
 		if err := os.WriteFile(name, []byte(noteText), 0o600); err != nil {
-			a.stop("the scratch directory: %v", err)
+			a.bar("the scratch directory: %v", err)
 			return
 		}
 		if !a.converse("text", session, a.prompt(PromptText)) {

@@ -12,7 +12,7 @@ var sceneDirectories = scene{
 		}
 		file := a.path("file")
 		if err := os.WriteFile(file, []byte("no directory\n"), 0o600); err != nil {
-			a.stop("the scratch directory: %v", err)
+			a.bar("the scratch directory: %v", err)
 			return
 		}
 		a.call("new-relative", "session/new", newParams("."))

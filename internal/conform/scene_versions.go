@@ -8,8 +8,11 @@ var sceneVersions = scene{
 	name:  "versions",
 	about: "initialize with a protocol version that nobody has",
 	play: func(a *actor) {
-		if a.start() {
-			a.call("initialize-future", "initialize", a.hello(futureVersion))
+		if !a.start() {
+			return
+		}
+		if _, ok := a.call("initialize-future", "initialize", a.hello(futureVersion)); !ok {
+			a.bar("the agent did not answer initialize")
 		}
 	},
 }

@@ -31,6 +31,9 @@ func (r *Report) Table() string {
 	}
 	b.WriteString(r.stops())
 	fmt.Fprintf(&b, "\n%s\n", r.Counts)
+	if r.Incomplete != "" {
+		fmt.Fprintf(&b, "incomplete: %s\n", short(visible.Line(r.Incomplete), shownText))
+	}
 	return b.String()
 }
 

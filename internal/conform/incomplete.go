@@ -1,0 +1,53 @@
+package conform
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// incomplete says why a report is no success whatever its findings; empty: it is complete.
+func incomplete(report *Report, recordings []*recording) string {
+	untried, why := 0, ""
+	for _, f := range report.Findings {
+		if reason := f.shutOut(recordings); reason != "" {
+			untried++
+			why = cmp.Or(why, reason)
+		}
+	}
+	switch {
+	case len(report.Findings) > 0 && report.Tried == 0:
+		return "none of the rules that were chosen could be tried: " + cmp.Or(why, report.Findings[0].Why)
+	case untried > 0:
+		return fmt.Sprintf("%d of %d rules could not be tried: %s", untried, len(report.Findings), why)
+	}
+	return ""
+}
+
+// shutOut says, of a rule that could not be tried, why the agent let nobody in where it
+// would have been; empty: it did.
+func (f Finding) shutOut(recordings []*recording) string {
+	if f.Verdict != NotApplicable {
+		return ""
+	}
+	for _, r := range recordings {
+		// Of a rule that judges whatever comes, the scene that the finding is from counts.
+		if f.Rule.in(r.scene) && (len(f.Rule.scenes) > 0 || f.Scene == r.scene) && r.shut() != "" {
+			return r.shut()
+		}
+	}
+	return ""
+}
+
+// shut says why nobody was let in in this scene: there was no session, or none that can be
+// prompted without a login. Empty: somebody was.
+func (r *recording) shut() string {
+	if r.barred {
+		return r.stopped
+	}
+	for _, t := range r.turns() {
+		if t.answered && isLogin(t.answer) {
+			return "the agent answered session/prompt with an error: " + errorText(t.answer.Error) + loginHint(t.answer)
+		}
+	}
+	return ""
+}

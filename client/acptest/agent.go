@@ -3,7 +3,6 @@ package acptest
 import (
 	"cmp"
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -92,7 +91,7 @@ func Start(t testing.TB, cmd client.Command, o *Options) *Agent {
 	defer cancel()
 	var err error
 	if c.agent, err = client.Start(ctx, cmd, &opts); err != nil {
-		a.fatal("Start", "the agent did not start: "+text(err))
+		a.fatal("Start", "the agent did not start: "+a.text(err))
 	}
 	c.change(func() { c.heard++ })
 	c.running.Go(func() {
@@ -216,7 +215,7 @@ func (a *Agent) checkAsks() {
 	}
 	a.mu.Unlock()
 	if found != nil {
-		a.error("the end of the test", surprise(found))
+		a.error("the end of the test", a.surprise(found))
 	}
 }
 
@@ -249,16 +248,4 @@ func (c *core) patience() (time.Duration, string) {
 		return max(left, 0), "before the deadline of the test (go test -timeout)"
 	}
 	return c.timeout, "within " + c.timeout.String()
-}
-
-// text is the text of an error without what the conversation shows anyway: the
-// stderr of the agent.
-func text(err error) string {
-	e, ok := errors.AsType[*client.Error](err)
-	if !ok {
-		return err.Error()
-	}
-	short := *e
-	short.StderrTail, short.StderrTruncated, short.Noise = "", false, client.Noise{}
-	return short.Error()
 }

@@ -39,7 +39,7 @@ func (t *Turn) expect(what string, i int, fits func(i int, e *event) (ok bool, w
 			case why != "":
 				return false, why
 			case t.unexpected(e):
-				return false, surprise(e.ask)
+				return false, t.a.surprise(e.ask)
 			}
 		}
 		return false, ""
@@ -101,7 +101,7 @@ func (t *Turn) says(what, part, verb string, content func(*client.Update) *acp.C
 		if len(said) == 0 {
 			return "; the agent has " + verb + " nothing since the last expectation"
 		}
-		return "; since the last expectation the agent has " + verb + " " + quoted(string(said))
+		return "; since the last expectation the agent has " + verb + " " + t.a.quoted(string(said))
 	})
 	if rest > 0 {
 		t.at, t.off = last, size-rest

@@ -1,10 +1,13 @@
 package acptest
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/internal/visible"
 )
 
@@ -57,11 +60,8 @@ func (a *Agent) error(what, why string) {
 }
 
 func (a *Agent) failure(what, why string) string {
-	text := fmt.Sprintf("acptest: %s: %s\n%s", what, why, a.conversation())
-	if a.agent != nil {
-		text = a.agent.Redact(text) // what the agent said may hold a secret that it was given
-	}
-	return text
+	// What the test itself says may be a secret that it gave to the agent.
+	return a.redact(fmt.Sprintf("acptest: %s: %s\n%s", what, why, a.conversation()))
 }
 
 // shownEntries is how much of a long conversation a failure shows: its end.
@@ -107,11 +107,37 @@ func (a *Agent) ended() bool {
 
 func list(lines []string) string { return visible.Line(strings.Join(lines, "; ")) }
 
-// quoted shows text of the agent, the end of it if it is long.
-func quoted(text string) string {
-	const most = 400
-	if n := len(text) - most; n > 0 {
-		return fmt.Sprintf("…%q (the last %d bytes of %d)", strings.ToValidUTF8(text[n:], ""), most, len(text))
+// redact takes the secrets that the agent was given out of what it said. That comes before
+// all else: of one that was cut, or written otherwise, the rest would not be known.
+func (c *core) redact(text string) string {
+	if c.agent == nil {
+		return text // of one that did not start, which package client has redacted
 	}
-	return fmt.Sprintf("%q", text)
+	return c.agent.Redact(text)
+}
+
+// line shows a word of the agent.
+func (c *core) line(text string) string { return visible.Line(c.redact(text)) }
+
+// quoted shows text of the agent, the end of it if it is long.
+func (c *core) quoted(text string) string {
+	const most = 400
+	text = c.redact(text)
+	// What strconv takes for printable is not all there to be seen.
+	quote := func(text string) string { return visible.Line(strconv.Quote(text)) }
+	if n := len(text) - most; n > 0 {
+		return fmt.Sprintf("…%s (the last %d bytes of %d)", quote(strings.ToValidUTF8(text[n:], "")), most, len(text))
+	}
+	return quote(text)
+}
+
+// text is the text of an error without what the conversation shows anyway: the
+// stderr of the agent.
+func (c *core) text(err error) string {
+	if e, ok := errors.AsType[*client.Error](err); ok {
+		short := *e
+		short.StderrTail, short.StderrTruncated, short.Noise = "", false, client.Noise{}
+		err = &short
+	}
+	return c.line(err.Error())
 }

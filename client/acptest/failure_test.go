@@ -208,6 +208,95 @@ func TestFailureIsRedacted(t *testing.T) {
 	}
 }
 
+// Nor does a part of one that stands where a long text is cut.
+func TestFailureIsRedactedBeforeItIsCut(t *testing.T) {
+	t.Parallel()
+	const secret = "zQ7kLmvB9xT4pR2wN8sD6fG1hJ3aW5eY0uI"
+	for name, test := range map[string]func(t testing.TB, agent func(src string) *acptest.Turn){
+		"text": func(t testing.TB, agent func(src string) *acptest.Turn) {
+			agent(`text "BEFORE$env.MY_API_KEY-AFTER"`).Text("no")
+		},
+		"text in pieces": func(t testing.TB, agent func(src string) *acptest.Turn) {
+			agent(`text "BEFORE` + secret[:12] + `"; text "` + secret[12:] + `-AFTER"`).Text("no")
+		},
+		"answer": func(t testing.TB, agent func(src string) *acptest.Turn) {
+			agent(`reply {"x":"BEFORE$env.MY_API_KEY-AFTER"}`).Stop("end_turn")
+		},
+		"permission": func(t testing.TB, agent func(src string) *acptest.Turn) {
+			agent(`permission "BEFORE$env.MY_API_KEY-AFTER" "BEFORE$env.MY_API_KEY-AFTER" kind=edit
+				option "BEFORE$env.MY_API_KEY-AFTER" allow_once "Yes"
+			end`).Stop("end_turn")
+		},
+		"tool call": func(t testing.TB, agent func(src string) *acptest.Turn) {
+			agent(`tool a "BEFORE$env.MY_API_KEY-AFTER" kind=edit path="/BEFORE$env.MY_API_KEY-AFTER"`).ToolCall("edit").Status("completed")
+		},
+	} {
+		for cut := range 3 {
+			after := strings.Repeat("b", 375+cut*5)
+			f := try(t, func(t testing.TB) {
+				test(t, func(src string) *acptest.Turn {
+					src = strings.NewReplacer("BEFORE", strings.Repeat("a", 1000), "AFTER", after).Replace(src)
+					cmd := acptest.Script(t, "on session/prompt; "+src)
+					cmd.Env = []string{"MY_API_KEY=" + secret}
+					return acptest.Start(t, cmd, nil).Session("").Prompt("go")
+				})
+			})
+			why, _, _ := strings.Cut(f.text(), "\nThe conversation")
+			if !f.Failed() || strings.Contains(why, secret[len(secret)-6:]) || !strings.Contains(why, "bbb") {
+				t.Errorf("%s: it says: %s", name, why)
+			}
+		}
+	}
+}
+
+// What is shown on the terminal of who runs the test is text and nothing else.
+func TestFailureIsVisible(t *testing.T) {
+	t.Parallel()
+	const bad = `\x1b[31m\u202e\u2028\u009b\x07\u200b\ufe0f`
+	for name, test := range map[string]func(t testing.TB, agent func(src string) *acptest.Agent){
+		"start": func(t testing.TB, agent func(src string) *acptest.Agent) { agent(`on initialize; fail -32000 "BAD"`) },
+		"stderr": func(t testing.TB, agent func(src string) *acptest.Agent) {
+			agent(`on initialize; stderr "BAD\n"; exit 3`)
+		},
+		"session": func(t testing.TB, agent func(src string) *acptest.Agent) {
+			agent(`on session/new; fail -32000 "BAD\nacptest: fake" {"d":"BAD"}`).Session("")
+		},
+		"turn": func(t testing.TB, agent func(src string) *acptest.Agent) {
+			agent(`on session/prompt; fail -32000 "BAD\nacptest: fake"`).Session("").Prompt("go").Stop("end_turn")
+		},
+		"another error": func(t testing.TB, agent func(src string) *acptest.Agent) {
+			agent(`on session/prompt; fail -32000 "BAD"`).Session("").Prompt("go").Error(client.KindExit)
+		},
+		"stop reason": func(t testing.TB, agent func(src string) *acptest.Agent) {
+			agent(`on session/prompt; stop "BAD"`).Session("").Prompt("go").Stop("end_turn")
+		},
+		"text": func(t testing.TB, agent func(src string) *acptest.Agent) {
+			agent(`on session/prompt; text "BAD"; noise "BAD"; stderr "BAD\n"`).Session("").Prompt("go").Text("no")
+		},
+		"permission": func(t testing.TB, agent func(src string) *acptest.Agent) {
+			agent(`on session/prompt
+				permission "BAD" "BAD" kind="BAD" path="/BAD"
+					option "BAD" "BAD" "BAD"
+				end`).Session("").Prompt("go").Stop("end_turn")
+		},
+		"tool call": func(t testing.TB, agent func(src string) *acptest.Agent) {
+			agent(`on session/prompt; tool "a" "BAD" kind="BAD" status="BAD" path="/BAD"`).Session("").Prompt("go").ToolCall("a").Status("completed")
+		},
+		"noise": func(t testing.TB, agent func(src string) *acptest.Agent) {
+			agent(`on initialize; noise "BAD"`).Close().Clean()
+		},
+	} {
+		f := try(t, func(t testing.TB) {
+			test(t, func(src string) *acptest.Agent {
+				return acptest.Start(t, acptest.Script(t, strings.ReplaceAll(src, "BAD", bad)), nil)
+			})
+		})
+		if !f.Failed() || strings.ContainsAny(f.text(), "\x1b\u202e\u2028\u009b\x07\u200b\ufe0f") || strings.Contains(f.text(), "\nacptest: fake") {
+			t.Errorf("%s: it says: %q", name, f.text())
+		}
+	}
+}
+
 // golden compares a text with a file.
 func golden(t *testing.T, file, got string) {
 	t.Helper()

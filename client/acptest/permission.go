@@ -64,7 +64,7 @@ func (p *Permission) Select(id string) {
 			return
 		}
 	}
-	p.t.a.fatal(what, "there is no such option: "+tell(p.ask))
+	p.t.a.fatal(what, "there is no such option: "+p.t.a.tell(p.ask))
 }
 
 // Cancel answers `cancelled`, which agents take for the user's abort of the turn. The
@@ -86,7 +86,7 @@ func (p *Permission) choose(method string, policy permission.Policy, missing str
 	what := p.what + "." + method + "()"
 	d := policy.Decide(context.Background(), p.ask.req)
 	if d.OptionID == "" {
-		p.t.a.fatal(what, "there is no option "+missing+": "+tell(p.ask))
+		p.t.a.fatal(what, "there is no option "+missing+": "+p.t.a.tell(p.ask))
 	}
 	p.answer(what, d.OptionID)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/client/transcript"
 	"github.com/errand-acp/errand/internal/replay"
+	"github.com/errand-acp/errand/internal/visible"
 )
 
 // ReplayOptions are what [Replay] may be told. The zero value, or nil, is a strict replay.
@@ -63,7 +64,7 @@ func ReplayPipe(t testing.TB, file string, o *ReplayOptions) (in io.WriteCloser,
 	return servePipe(t, func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) {
 		_, err := agent.Serve(ctx, stdin, stdout, stderr)
 		if diff, ok := errors.AsType[*replay.Difference](err); ok {
-			t.Errorf("acptest: ReplayPipe: %s: %v", file, diff)
+			t.Errorf("acptest: ReplayPipe: %s: %s", file, visible.Text(diff.Error()))
 		}
 	})
 }

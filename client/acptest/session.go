@@ -29,14 +29,14 @@ func (a *Agent) Session(dir string) *Session {
 	if dir != "" {
 		var err error
 		if dir, err = client.AbsDir(dir); err != nil {
-			a.fatal(what, text(err))
+			a.fatal(what, a.text(err))
 		}
 	}
 	ctx, cancel := a.waitContext()
 	defer cancel()
 	session, err := a.agent.NewSession(ctx, &client.SessionOptions{Dir: dir})
 	if err != nil {
-		a.fatal(what, "the agent made no session: "+text(err))
+		a.fatal(what, "the agent made no session: "+a.text(err))
 	}
 	a.change(func() { a.heard++ })
 	return &Session{a: a, session: session}

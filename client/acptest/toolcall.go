@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/coder/acp-go-sdk"
-
-	"github.com/errand-acp/errand/internal/visible"
 )
 
 // ToolCall is a tool call of the agent. What it expects is looked for from the call's
@@ -48,7 +46,7 @@ func (t *Turn) calls() string {
 	var calls []string
 	for _, e := range t.events() {
 		if e.call != nil && e.before == nil && t.concerns(e) {
-			calls = append(calls, name(e.call))
+			calls = append(calls, t.a.name(e.call))
 		}
 	}
 	if calls == nil {
@@ -141,19 +139,19 @@ func (c *ToolCall) expect(what string, fits func(*acp.ToolCallUpdate) (ok bool, 
 			return false, ""
 		}
 		return fits(e.call)
-	}, func() string { return "; the call is " + describe(c.latest()) })
+	}, func() string { return "; the call is " + c.t.a.describe(c.latest()) })
 }
 
 // name is what people know a call by.
-func name(call *acp.ToolCallUpdate) string {
-	return strings.TrimLeft(visible.Line(string(deref(call.Kind)))+" "+quoted(deref(call.Title)), " ")
+func (c *core) name(call *acp.ToolCallUpdate) string {
+	return strings.TrimLeft(c.line(string(deref(call.Kind)))+" "+c.quoted(deref(call.Title)), " ")
 }
 
 // describe is a call in short.
-func describe(call *acp.ToolCallUpdate) string {
-	words := fmt.Sprintf("%s, status %s", name(call), cmp.Or(visible.Line(string(deref(call.Status))), "not said"))
+func (c *core) describe(call *acp.ToolCallUpdate) string {
+	words := fmt.Sprintf("%s, status %s", c.name(call), cmp.Or(c.line(string(deref(call.Status))), "not said"))
 	for _, l := range call.Locations {
-		words += ", at " + quoted(l.Path)
+		words += ", at " + c.quoted(l.Path)
 	}
 	return words
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/errand-acp/errand/client"
-	"github.com/errand-acp/errand/internal/visible"
 )
 
 // Turn is a prompt turn: what the agent makes of one prompt.
@@ -84,7 +83,7 @@ func (t *Turn) Cancel() {
 	err := t.a.agent.Conn().Cancel(ctx, acp.CancelNotification{SessionId: t.s.ID()})
 	// One who has gone, or ended the turn, need not hear of it.
 	if err != nil && ctx.Err() != nil {
-		t.a.fatal("Cancel", "session/cancel could not be sent: "+text(err))
+		t.a.fatal("Cancel", "session/cancel could not be sent: "+t.a.text(err))
 	}
 }
 
@@ -129,12 +128,12 @@ func (t *Turn) await(what string) {
 			case e.end == t:
 				return t.over, ""
 			case t.unexpected(e):
-				return false, surprise(e.ask)
+				return false, t.a.surprise(e.ask)
 			}
 		}
 		for _, e := range t.events() {
 			if k := e.ask; k != nil && t.concerns(e) && k.claimed && !t.cancelled && !t.a.ruled && !k.given && k.record == nil {
-				return false, "the test has not answered a permission request: " + tell(k) +
+				return false, "the test has not answered a permission request: " + t.a.tell(k) +
 					"\nAnswer it before: Allow, Reject, Select or Cancel"
 			}
 		}
@@ -146,11 +145,11 @@ func (t *Turn) await(what string) {
 func (t *Turn) outcome() string {
 	switch {
 	case t.err != nil:
-		return "the turn ended with an error: " + text(t.err)
+		return "the turn ended with an error: " + t.a.text(t.err)
 	case t.answer.StopReason == nil:
-		return "the turn ended with an answer that has no stop reason: " + quoted(string(t.answer.Raw))
+		return "the turn ended with an answer that has no stop reason: " + t.a.quoted(string(t.answer.Raw))
 	}
-	return fmt.Sprintf("the turn ended with %q", *t.answer.StopReason)
+	return "the turn ended with " + t.a.quoted(*t.answer.StopReason)
 }
 
 // Output waits for the end of the turn, however it ends, and returns the agent's final
@@ -250,24 +249,24 @@ func (t *Turn) unexpected(e *event) bool {
 }
 
 // surprise says that a permission request was not expected.
-func surprise(k *ask) string {
+func (c *core) surprise(k *ask) string {
 	what := cmp.Or(deref(k.req.ToolCall.Kind), acp.ToolKind(deref(k.req.ToolCall.Title)), acp.ToolKind(k.req.ToolCall.ToolCallId))
-	return "the agent asks for a permission that the test does not expect: " + tell(k) + "\n" +
-		fmt.Sprintf("Expect it here, with turn.Permission(%q).Allow() for one, or set Options.Client.Permission", string(what))
+	return "the agent asks for a permission that the test does not expect: " + c.tell(k) + "\n" +
+		fmt.Sprintf("Expect it here, with turn.Permission(%s).Allow() for one, or set Options.Client.Permission", c.quoted(string(what)))
 }
 
 // tell is a permission request in short.
-func tell(k *ask) string {
-	what := "tool call " + quoted(string(k.req.ToolCall.ToolCallId))
+func (c *core) tell(k *ask) string {
+	what := "tool call " + c.quoted(string(k.req.ToolCall.ToolCallId))
 	if title := deref(k.req.ToolCall.Title); title != "" {
-		what = quoted(title) + " (" + what + ")"
+		what = c.quoted(title) + " (" + what + ")"
 	}
 	if kind := deref(k.req.ToolCall.Kind); kind != "" {
-		what = visible.Line(string(kind)) + " " + what
+		what = c.line(string(kind)) + " " + what
 	}
 	var options []string
 	for _, o := range k.req.Options {
-		options = append(options, quoted(string(o.OptionId))+" ("+visible.Line(string(o.Kind))+")")
+		options = append(options, c.quoted(string(o.OptionId))+" ("+c.line(string(o.Kind))+")")
 	}
 	return what + ", offering " + cmp.Or(strings.Join(options, ", "), "no option")
 }

@@ -1,7 +1,26 @@
 package acptest
 
+import "github.com/errand-acp/errand/client/transcript"
+
 // Unhook makes it as if Hook had not been called, until what it returns is called.
 func Unhook() (restore func()) {
 	hooked.Store(false)
 	return func() { hooked.Store(true) }
+}
+
+// Recording is what an agent's conversation is recorded in.
+type Recording struct {
+	*transcript.Writer
+	r *recording
+}
+
+func NewRecording() Recording {
+	r := newRecording(nil)
+	return Recording{r.writer, r}
+}
+
+// State is what somebody looks at who waits for it.
+func (r Recording) State() (begun, over bool, sent, heard int64) {
+	begun, over, n, _ := r.r.state()
+	return begun, over, n.sent, n.heard
 }

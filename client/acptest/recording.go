@@ -15,10 +15,14 @@ type recording struct {
 	writer *transcript.Writer
 	theirs *transcript.Writer // of Options.Client.Transcript; nil without one
 
-	mu      sync.Mutex // guards what is below it
-	text    []byte
-	changed chan struct{} // closed, and replaced, when there is more
+	mu      sync.Mutex             // guards what is below it
+	talk    *transcript.Transcript // nil before it has begun
+	frames  frames                 // those of it
+	changed chan struct{}          // closed, and replaced, when there is more
 }
+
+// frames counts the messages of a conversation.
+type frames struct{ sent, heard int64 }
 
 func newRecording(theirs *transcript.Writer) *recording {
 	r := &recording{theirs: theirs, changed: make(chan struct{})}
@@ -28,25 +32,73 @@ func newRecording(theirs *transcript.Writer) *recording {
 
 // Write takes a line of the transcript.
 func (r *recording) Write(line []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.text = append(r.text, line...)
-	close(r.changed)
-	r.changed = make(chan struct{})
+	var e transcript.Entry
+	if err := json.Unmarshal(line, &e); err != nil {
+		var h transcript.Header
+		if err := json.Unmarshal(line, &h); err != nil {
+			return 0, err
+		}
+		r.change(func() { r.talk = &transcript.Transcript{Header: h, Cut: true} })
+		if r.theirs != nil {
+			r.theirs.Begin(h)
+		}
+	} else {
+		r.change(func() { r.add(e) })
+		if r.theirs != nil {
+			r.theirs.Add(e)
+		}
+	}
 	if r.theirs == nil {
 		return len(line), nil
 	}
-	var h transcript.Header
-	if err := json.Unmarshal(line, &h); err == nil && h.Version != 0 {
-		r.theirs.Begin(h)
-		return len(line), r.theirs.Err()
-	}
-	var e transcript.Entry
-	if err := json.Unmarshal(line, &e); err != nil {
-		return 0, err
-	}
-	r.theirs.Add(e)
 	return len(line), r.theirs.Err()
+}
+
+func (r *recording) change(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f()
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// add adds an entry; with mu held.
+func (r *recording) add(e transcript.Entry) {
+	n := int64(len(e.Messages()))
+	switch e.From {
+	case transcript.FromClient:
+		r.frames.sent += n
+	case transcript.FromAgent:
+		r.frames.heard += n
+	}
+	r.talk.Entries = append(r.talk.Entries, e)
+	r.talk.Cut = r.talk.Cut && e.End == nil
+}
+
+// state says how far the conversation is, in no more time for a long one than for a short
+// one, and what is told when there is more.
+func (r *recording) state() (begun, over bool, n frames, changed <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.talk != nil, r.talk != nil && !r.talk.Cut, r.frames, r.changed
+}
+
+// copy is what has been recorded, for somebody who may do with it what he likes.
+func (r *recording) copy() *transcript.Transcript {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := *r.talk
+	t.Header.Command = slices.Clone(t.Header.Command)
+	t.Entries = slices.Clone(t.Entries)
+	for i := range t.Entries {
+		e := &t.Entries[i]
+		e.Frame = bytes.Clone(e.Frame)
+		if e.End != nil {
+			end := *e.End
+			e.End = &end
+		}
+	}
+	return &t
 }
 
 // settle bounds the wait for what was said and is not recorded yet: a moment, but for what
@@ -56,22 +108,22 @@ const settle = 2 * time.Second
 // sofar is the conversation up to now, nil if there was none: at least all that the test
 // knows of.
 func (a *Agent) sofar() *transcript.Transcript {
-	var sent, heard int64
+	var known frames
 	if a.agent != nil {
 		// The connection counts an answer a moment after it is known here.
 		stats := a.agent.Conn().Stats()
 		a.mu.Lock()
-		sent, heard = stats.Sent, max(stats.Received, a.heard)
+		known = frames{stats.Sent, max(stats.Received, a.heard)}
 		a.mu.Unlock()
 	}
 	timer := time.NewTimer(settle)
 	defer timer.Stop()
 	for late := false; ; {
-		t, changed := a.talk.now()
+		begun, over, n, changed := a.talk.state()
 		switch {
-		case t != nil && (late || t.End() != nil || messages(t, transcript.FromClient) >= sent && messages(t, transcript.FromAgent) >= heard):
-			return t
-		case t == nil && (late || a.agent == nil):
+		case begun && (late || over || n.sent >= known.sent && n.heard >= known.heard):
+			return a.talk.copy()
+		case !begun && (late || a.agent == nil):
 			return nil
 		}
 		select {
@@ -80,27 +132,6 @@ func (a *Agent) sofar() *transcript.Transcript {
 			late = true
 		}
 	}
-}
-
-// now is what has been recorded, nil if nothing, and is told when there is more.
-func (r *recording) now() (*transcript.Transcript, <-chan struct{}) {
-	r.mu.Lock()
-	text, changed := slices.Clone(r.text), r.changed
-	r.mu.Unlock()
-	talks, _ := transcript.Read(bytes.NewReader(text)) // written by a Writer, whole lines
-	if len(talks) == 0 {
-		return nil, changed
-	}
-	return talks[0], changed
-}
-
-func messages(t *transcript.Transcript, from transcript.From) (n int64) {
-	for _, e := range t.Entries {
-		if e.From == from {
-			n += int64(len(e.Messages()))
-		}
-	}
-	return n
 }
 
 // Transcript returns the conversation with the agent so far, and all of it, with its end,

@@ -2,7 +2,6 @@ package acptest
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"flag"
 	"io/fs"
@@ -10,8 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/errand-acp/errand/client/transcript"
 )
@@ -44,7 +41,7 @@ func Golden(t testing.TB, file string, got *transcript.Transcript, rules ...tran
 	case err != nil:
 		t.Fatalf("acptest: Golden: %v", err)
 	}
-	if diff := cmp.Diff(lines(t, want.Normalize(rules...)), lines(t, got)); diff != "" {
+	if diff := diff(lines(want.Normalize(rules...)), lines(got)); diff != "" {
 		t.Errorf("acptest: Golden: the conversation is not that of %s (-want +got); if that is meant: %s\n%s",
 			file, updateCommand(t), diff)
 	}
@@ -59,26 +56,6 @@ func write(file string, t *transcript.Transcript) error {
 		return err
 	}
 	return os.WriteFile(file, b.Bytes(), 0o666)
-}
-
-// lines are the lines of a transcript as JSON values.
-func lines(t testing.TB, talk *transcript.Transcript) []any {
-	t.Helper()
-	var b bytes.Buffer
-	if _, err := talk.WriteTo(&b); err != nil {
-		t.Fatalf("acptest: Golden: %v", err)
-	}
-	var all []any
-	d := json.NewDecoder(&b)
-	d.UseNumber() // an id may be larger than what a float holds
-	for d.More() {
-		var line any
-		if err := d.Decode(&line); err != nil {
-			t.Fatalf("acptest: Golden: %v", err)
-		}
-		all = append(all, line)
-	}
-	return all
 }
 
 // updateCommand is how the test's golden files are written.

@@ -81,7 +81,10 @@ func TestGoldenFails(t *testing.T) {
 	if f = golden(other); !f.Failed() {
 		t.Error("another conversation passes")
 	}
-	says(f, "-want +got", "6 bytes", "7 bytes", "-update")
+	says(f, "-want +got", "\n- agent  -> session/update …", `"text":"6 bytes"`, `"text":"7 bytes"`, "-update", "  … the same 12 lines\n")
+	if n := strings.Count(f.text(), "\n"); n > 10 {
+		t.Errorf("it takes %d lines to tell a difference of one:\n%s", n, f.text())
+	}
 
 	// As another JSON library would write it, the same conversation.
 	text, err := os.ReadFile(file)

@@ -3,7 +3,9 @@ package acptest
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,6 +57,8 @@ type core struct {
 	offers  client.Options // as the test gave them
 	closing chan struct{}
 	once    sync.Once // guards the close of closing
+	// seen is set when a test has looked at how the agent ended.
+	seen atomic.Bool
 	// running are the goroutines that prompt, and the one that waits for the end of the
 	// connection. They end with the agent.
 	running sync.WaitGroup
@@ -172,6 +176,9 @@ func (a *Agent) With(t testing.TB) *Agent {
 			turn.stop(nil)
 			<-turn.done
 		}
+		if sub.ended() {
+			sub.checkDeath(sub.shut())
+		}
 	})
 	return sub
 }
@@ -186,6 +193,7 @@ func (a *Agent) end() {
 	a.checkAsks()
 	report := a.shut()
 	a.running.Wait()
+	a.checkDeath(report)
 	if len(report.Leftover) > 0 {
 		a.error("the end of the test", "the agent left behind what could not be ended: "+list(report.Leftover))
 	}
@@ -217,6 +225,34 @@ func (a *Agent) checkAsks() {
 	if found != nil {
 		a.error("the end of the test", a.surprise(found))
 	}
+}
+
+// checkDeath fails the test if the agent, which has ended, did so by itself while a turn
+// was open, and no test has looked at that.
+func (a *Agent) checkDeath(report *client.Report) {
+	a.t.Helper()
+	if a.t.Failed() || a.seen.Load() || !died(report) {
+		return
+	}
+	a.mu.Lock()
+	open := slices.ContainsFunc(a.turns, func(turn *Turn) bool { return turn.answer.Sent && !turn.answered })
+	a.mu.Unlock()
+	if open {
+		a.error("the end of the test", "the agent has ended by itself while a turn was open, with "+report.Exit.String()+
+			"\nExpect it with turn.Error(client.KindExit) or agent.Wait(), or the end of the turn with turn.Stop(\"end_turn\")")
+	}
+}
+
+// died reports whether an agent ended by itself: before anything was done, or otherwise than
+// it should when no more was done than to cancel its turn.
+func died(report *client.Report) bool {
+	switch report.Exit.Rung {
+	case client.RungExit:
+		return true
+	case client.RungCancel:
+		return report.Exit.Code == nil || *report.Exit.Code != 0
+	}
+	return false
 }
 
 // lastMoment is when a test must have failed for the agent to be ended and the failure

@@ -19,6 +19,7 @@ type Exit struct {
 // signals where it does not go. See [client.Agent.Close].
 func (a *Agent) Close() *Exit {
 	a.t.Helper()
+	a.seen.Store(true)
 	return &Exit{a.shut(), a}
 }
 

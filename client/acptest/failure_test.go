@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/acp-go-sdk"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/errand-acp/errand/client"
@@ -104,6 +105,10 @@ func TestFailures(t *testing.T) {
 			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Error(client.KindExit) }),
 		"an agent that dies": turn(`on session/prompt; text "half"; stderr "panic: oh\n"; noise "panicking"; exit 2`, nil,
 			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Text("whole") }),
+		"an agent that dies in a turn that nobody awaits": turn(`on session/prompt; text "half"; stderr "panic: oh\n"; exit 3`, nil,
+			func(a *acptest.Agent, turn *acptest.Turn) { turn.Text("half"); <-a.Client().Exited() }),
+		"an agent that dies in a turn of which nobody minds the end": turn(`on session/prompt; text "half"; raise KILL`, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Output() }),
 		"an update that does not come": turn(`on session/prompt; plan "a"`, nil,
 			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Update("plan"); turn.Update("plan") }),
 		"a file that is not written": turn("", nil,
@@ -159,6 +164,87 @@ func TestFailures(t *testing.T) {
 				t.Fatal("the test passes")
 			}
 			golden(t, filepath.Join("testdata", "failures", strings.ReplaceAll(name, " ", "-")+".txt"), f.constant())
+		})
+	}
+}
+
+// An agent that dies in its turn fails the test, unless the test has looked at that, or that
+// turn is another test's.
+func TestDeathInATurn(t *testing.T) {
+	t.Parallel()
+	const script = `
+on session/prompt "die"
+  text "half"
+  exit 3
+on session/prompt "end"
+  fail -32603 "no"
+  exit 3
+on session/prompt "brittle"
+  text "half"
+  wait cancel
+  exit 3
+on session/prompt "polite"
+  text "half"
+  wait cancel
+  exit 0
+`
+	for name, tt := range map[string]struct {
+		test  func(t testing.TB, a *acptest.Agent)
+		fails bool
+	}{
+		"nobody looks": {func(t testing.TB, a *acptest.Agent) {
+			a.Session("").Prompt("die").Text("half")
+			<-a.Client().Exited()
+		}, true},
+		"it dies of the cancel at the end": {func(t testing.TB, a *acptest.Agent) {
+			a.Session("").Prompt("brittle").Text("half")
+		}, true},
+		"it goes at the cancel at the end": {func(t testing.TB, a *acptest.Agent) {
+			a.Session("").Prompt("polite").Text("half")
+		}, false},
+		"after a turn that was well": {func(t testing.TB, a *acptest.Agent) {
+			s := a.Session("")
+			s.Prompt("live").Stop("end_turn")
+			s.Prompt("die")
+			<-a.Client().Exited()
+		}, true},
+		"its error is expected": {func(t testing.TB, a *acptest.Agent) { a.Session("").Prompt("die").Error(client.KindExit) }, false},
+		"it is awaited":         {func(t testing.TB, a *acptest.Agent) { a.Session("").Prompt("die"); a.Wait() }, false},
+		"it is closed":          {func(t testing.TB, a *acptest.Agent) { a.Session("").Prompt("die").Text("half"); a.Close() }, false},
+		"another error expected": {func(t testing.TB, a *acptest.Agent) {
+			a.Session("").Prompt("", acp.ImageBlock("aaaa", "image/png")).Error("")
+			a.Session("").Prompt("die")
+			<-a.Client().Exited()
+		}, true},
+		"in a subtest": {func(t testing.TB, a *acptest.Agent) {
+			if sub := try(t.(*fake).TB.(*testing.T), func(t testing.TB) {
+				a.With(t).Session("").Prompt("die")
+				<-a.Client().Exited()
+			}); !sub.Failed() || !strings.Contains(sub.text(), "while a turn was open") {
+				t.Errorf("the subtest says %q", sub.text())
+			}
+		}, false},
+		"beside a subtest": {func(t testing.TB, a *acptest.Agent) {
+			a.Session("").Prompt("die")
+			<-a.Client().Exited()
+			if sub := try(t.(*fake).TB.(*testing.T), func(t testing.TB) { a.With(t) }); sub.Failed() {
+				t.Log(sub.text())
+				t.FailNow()
+			}
+		}, true},
+		"after a turn": {func(t testing.TB, a *acptest.Agent) {
+			a.Session("").Prompt("end")
+			<-a.Client().Exited()
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := try(t, func(t testing.TB) {
+				tt.test(t, acptest.Start(t, acptest.Script(t, script), nil))
+			})
+			if f.Failed() != tt.fails || tt.fails && !strings.Contains(f.text(), "the agent has ended by itself while a turn was open, with exit status 3") {
+				t.Errorf("it says: %s", f.text())
+			}
 		})
 	}
 }

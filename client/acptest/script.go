@@ -51,6 +51,7 @@ func checkHook(t testing.TB, what string) {
 func Script(t testing.TB, src string) client.Command {
 	t.Helper()
 	checkHook(t, "Script")
+	parse(t, "Script", src)
 	path, args := script.Command(t, src)
 	return client.Command{Path: path, Args: args}
 }
@@ -62,13 +63,19 @@ func Script(t testing.TB, src string) client.Command {
 // [Hook].
 func ScriptPipe(t testing.TB, src string) (in io.WriteCloser, out io.ReadCloser) {
 	t.Helper()
-	s, err := script.Parse("script", []byte(src))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := parse(t, "ScriptPipe", src)
 	return servePipe(t, func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) {
 		s.Run(ctx, stdin, stdout, stderr)
 	})
+}
+
+func parse(t testing.TB, what, src string) *script.Script {
+	t.Helper()
+	s, err := script.Parse("script", []byte(src))
+	if err != nil {
+		t.Fatalf("acptest: %s: %v", what, err)
+	}
+	return s
 }
 
 // servePipe runs an agent on a pair of pipes until it ends, or the test does.

@@ -50,8 +50,8 @@ func TestScriptPipe(t *testing.T) {
 	})
 	t.Run("a bad script", func(t *testing.T) {
 		t.Parallel()
-		if f := try(t, func(t testing.TB) { acptest.ScriptPipe(t, "no such statement") }); !f.Failed() {
-			t.Error("the test passes")
+		if f := try(t, func(t testing.TB) { acptest.ScriptPipe(t, "no such statement") }); !f.Failed() || !strings.HasPrefix(f.text(), "acptest: ScriptPipe: script:1: ") {
+			t.Errorf("it says %q", f.text())
 		}
 	})
 }

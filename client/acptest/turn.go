@@ -18,6 +18,10 @@ import (
 // first thing that fits it, after what the one before it has found, and skips what nobody
 // asked for; a permission request cannot be skipped. Each fails the test where its
 // thing does not come before the turn ends, or in time.
+//
+// What the agent does after the last of them is not waited for: a turn that is still open at
+// the end of the test is cancelled, which is no failure, unless the agent has died in it or
+// asks for a permission by then. Let each turn end with [Turn.Stop] or [Turn.Error].
 type Turn struct {
 	s    *Session
 	a    *Agent
@@ -32,6 +36,7 @@ type Turn struct {
 	// What follows is guarded by the journal's mutex.
 	cancelled bool // by the test
 	ended     bool // its end is among the events
+	answered  bool // by the agent, with a result or an error
 	over      bool // and it is known what it came to
 	answer    client.Answer
 	err       error
@@ -46,6 +51,7 @@ func (t *Turn) run(ctx context.Context, blocks []acp.ContentBlock, sent chan str
 		OnReply: func() {
 			t.a.change(func() {
 				t.a.heard++
+				t.answered = true
 				t.end()
 			})
 		},
@@ -113,6 +119,9 @@ func (t *Turn) Error(kind client.ErrorKind) *client.Error {
 	e, ok := errors.AsType[*client.Error](t.err)
 	if !ok || kind != "" && e.Kind != kind {
 		t.a.fatal(what, t.outcome())
+	}
+	if e.Kind == client.KindExit {
+		t.a.seen.Store(true)
 	}
 	return e
 }

@@ -105,6 +105,9 @@ func (a *actor) stop(format string, args ...any) {
 	a.lock(func() {
 		if a.r.stopped == "" {
 			a.r.stopped = fmt.Sprintf(format, args...)
+			if a.p != nil && a.ended {
+				a.r.overAt = len(a.r.entries)
+			}
 		}
 	})
 }
@@ -241,7 +244,7 @@ func (a *actor) awaitFor(p pending, limit time.Duration) (message, bool) {
 	}
 	note := fmt.Sprintf("nothing came within %v", limit)
 	if a.isOver() {
-		note = "the agent was gone, or had closed its stdout"
+		note = noteGone
 	}
 	a.note(p.label+unanswered, waited, note)
 	return message{}, false
@@ -409,7 +412,7 @@ func (a *actor) newSession(label, dir string) (id string, ok bool) {
 	case !ok:
 		a.bar("the agent did not answer session/new")
 	case answer.Error != nil:
-		a.bar("the agent answered session/new with an error: %s%s", errorText(answer.Error), loginHint(answer))
+		a.bar("the agent answered session/new with an error: %s%s", errorText(answer.Error), a.r.loginHint(answer))
 	default:
 		if id, ok = stringField(answer.Result, "sessionId"); ok {
 			return id, true
@@ -425,11 +428,11 @@ func newParams(dir any) map[string]any { return map[string]any{"cwd": dir, "mcpS
 const authRequired = -32000
 
 // loginHint says what to do where an error means that the agent wants a login.
-func loginHint(m message) string {
-	if code, ok := m.errorCode(); ok && code == authRequired {
-		return "; it needs a login: log in with the agent's own program first, pass its key with --env, or name a method with --auth"
+func (r *recording) loginHint(m message) string {
+	if !isLogin(m) {
+		return ""
 	}
-	return ""
+	return "; it needs a login: log in with the agent's own program first, pass its key with --env, or name a method with --auth" + r.keptBack()
 }
 
 // launch is how the agent is started.

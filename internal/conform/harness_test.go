@@ -11,7 +11,7 @@ import (
 // tryScript runs the suite against a scripted agent. Options without waits get some that
 // suit it: an answer that comes comes soon, however busy the machine is, and one that does
 // not costs little.
-func tryScript(t *testing.T, src string, o *Options) *Report {
+func tryScript(t *testing.T, src string, o *Options, env ...string) *Report {
 	t.Helper()
 	var opts Options
 	if o != nil {
@@ -24,7 +24,7 @@ func tryScript(t *testing.T, src string, o *Options) *Report {
 		opts.ExitTimeout = 3 * time.Second
 	}
 	path, args := script.Command(t, src)
-	report, err := Run(t.Context(), Command{Path: path, Args: args, Env: []string{"GORACE=atexit_sleep_ms=0"}}, &opts)
+	report, err := Run(t.Context(), Command{Path: path, Args: args, Env: append(env, "GORACE=atexit_sleep_ms=0")}, &opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func (r *recording) shut() string {
 	}
 	for _, t := range r.turns() {
 		if t.answered && isLogin(t.answer) {
-			return "the agent answered session/prompt with an error: " + errorText(t.answer.Error) + loginHint(t.answer)
+			return "the agent answered session/prompt with an error: " + errorText(t.answer.Error) + r.loginHint(t.answer)
 		}
 	}
 	return ""

@@ -34,9 +34,9 @@ func (r *Report) WriteJUnit(w io.Writer, failOn Level) error {
 	if r.Incomplete != "" {
 		c := junitCase{Name: "complete", Class: "check"}
 		if failOn == Never {
-			c.Out = visible.Line(r.Incomplete)
+			c.Out = visible.Line(r.Incomplete) + "\n" + r.stops()
 		} else {
-			c.Error = &junitText{Message: visible.Line(r.Incomplete), Type: "incomplete"}
+			c.Error = &junitText{Message: visible.Line(r.Incomplete), Type: "incomplete", Text: r.stops()}
 			suite.Errors++
 		}
 		suite.Cases = append(suite.Cases, c)

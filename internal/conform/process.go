@@ -146,26 +146,47 @@ func (a *actor) respond(m message, r reply) {
 	a.write("", frame(answer))
 }
 
-// closeStdin ends the agent's stdin.
-func (a *actor) closeStdin(label string) {
-	a.mark(label)
-	if a.p != nil {
-		a.p.stdin.Close()
+// The labels of what an agent is to exit on.
+const (
+	markEOF    = "eof"
+	markSignal = "sigterm"
+)
+
+// closeStdin ends the agent's stdin. Not ok: it is nobody's any more.
+func (a *actor) closeStdin() (ok bool) {
+	if a.p == nil || a.dead() {
+		return false
+	}
+	a.mark(markEOF)
+	a.p.stdin.Close()
+	return true
+}
+
+// dead reports whether the agent's process has ended. One that has closed its stdout is
+// about to: it gets a moment, so that what ended it is not taken for what we do next.
+func (a *actor) dead() bool {
+	if a.isOver() {
+		select {
+		case <-a.p.Exited():
+		case <-time.After(a.opts.ExitTimeout / 4):
+		case <-a.ctx.Done():
+		}
+	}
+	select {
+	case <-a.p.Exited():
+		return true
+	default:
+		return false
 	}
 }
 
 // signal sends SIGTERM to the agent's process. Not ok: it cannot be sent here, or to nobody.
-func (a *actor) signal(label string) (ok bool) {
-	if a.p == nil {
+func (a *actor) signal() (ok bool) {
+	if a.p == nil || a.dead() { // its number may be somebody else's
 		return false
 	}
-	select {
-	case <-a.p.Exited():
-		return false // its number may be somebody else's
-	default:
-	}
 	if ok = terminate(a.p.PID); ok {
-		a.mark(label)
+		a.mark(markSignal)
 	}
 	return ok
 }
@@ -199,6 +220,7 @@ const (
 	noteExited  = "exited"
 	noteNobody  = "nobody"
 	noteUnknown = "unknown"
+	noteGone    = "gone" // of an answer that was waited for: nothing could come any more
 )
 
 // left waits, as long as limit, for whatever the agent has started to go, and marks what
@@ -236,6 +258,7 @@ func (a *actor) end() {
 	if a.ctx.Err() != nil {
 		graces = proc.Graces{Kill: graces.Kill}
 	}
+	a.dead() // so that it is seen to have ended by itself
 	report := p.Shutdown(graces)
 	p.Stdout().Close()
 	<-p.done

@@ -20,6 +20,11 @@ type recording struct {
 	// answer initialize, or gives no session. Rules that need more could not be tried, and
 	// that is no answer to whether the agent keeps them.
 	barred bool
+	// overAt is where it was stopped, if nothing could come from the agent any more then; 0:
+	// it could.
+	overAt int
+	// withheld are the variables that were kept from the agent.
+	withheld []string
 
 	messages []message      // of entries, by index; see message
 	taken    map[int]update // by index; see update
@@ -104,7 +109,11 @@ func (r *recording) call(label string) *call {
 			}
 		}
 		c.why = fmt.Sprintf("%s was not answered", c.method)
-		if end, ok := r.mark(label + unanswered); ok && end.note != "" {
+		switch end, _ := r.mark(label + unanswered); end.note {
+		case "":
+		case noteGone:
+			c.why += ": " + r.gone(end.index)
+		default:
 			c.why += ": " + end.note
 		}
 		return c

@@ -81,6 +81,11 @@ type SceneReport struct {
 	Ms   int64  `json:"ms"`
 	// Stopped says why it was not played to its end; empty: it was.
 	Stopped string `json:"stopped"`
+	// Entries are what the agent wrote last to its stderr, and how it ended: that of the
+	// process that ended by itself in the middle of the scene, or else of the last one.
+	Entries []transcript.Entry `json:"entries"`
+
+	died bool // it ended by itself
 }
 
 // Failed reports whether a rule of the level failOn, or of a more binding one, was broken,

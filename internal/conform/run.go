@@ -152,7 +152,7 @@ func (t *trial) play(s scene) *recording {
 	}
 	a := &actor{
 		ctx: t.ctx, opts: t.opts, noSession: t.noSession, dir: filepath.Join(t.scratch, s.name, "dir"),
-		changed: make(chan struct{}), r: recording{scene: s.name},
+		changed: make(chan struct{}), r: recording{scene: s.name, withheld: t.withheld},
 		answers: map[string]answerer{"session/request_permission": refusePermission},
 		cmd: launch{
 			spec:   proc.Spec{Path: t.cmd.Path, Args: t.cmd.Args, Dir: t.cmd.Dir, Env: t.environ, Filter: t.redactor.Writer},
@@ -175,6 +175,9 @@ func (t *trial) play(s scene) *recording {
 	}
 	s.play(a)
 	a.end()
+	if a.r.overAt > 0 {
+		a.r.stopped += ": " + a.r.gone(a.r.overAt)
+	}
 	return &a.r
 }
 
@@ -185,7 +188,9 @@ func (t *trial) report(begun time.Time, recordings []*recording) *Report {
 		Findings: []Finding{}, Scenes: []SceneReport{},
 	}
 	for _, r := range recordings {
-		report.Scenes = append(report.Scenes, SceneReport{Name: r.scene, Ms: r.length().Milliseconds(), Stopped: r.stopped})
+		s := SceneReport{Name: r.scene, Ms: r.length().Milliseconds(), Stopped: r.stopped, Entries: append([]transcript.Entry{}, r.lastTail()...)}
+		_, s.died = r.death()
+		report.Scenes = append(report.Scenes, s)
 		report.learn(r)
 	}
 	for _, rule := range t.rules {
@@ -232,6 +237,9 @@ func judge(rule Rule, recordings []*recording) Finding {
 		best = o.weight()
 		f.Verdict, f.Why, f.Scene = o.verdict, o.why, r.scene
 		f.Entries = shown(o.entries)
+		if l, died := r.death(); died && o.verdict != Pass {
+			f.Entries = append(f.Entries, r.tail(l)...) // mostly that is the reason
+		}
 	}
 	if f.Verdict == Fail && rule.Level != Must {
 		f.Verdict = Warn

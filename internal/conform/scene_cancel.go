@@ -19,7 +19,7 @@ var sceneCancel = scene{
 			a.stop("the prompt %q was not answered", "before")
 			return
 		case answer.Error != nil:
-			a.stop("the agent answers prompts with an error: %s%s", errorText(answer.Error), loginHint(answer))
+			a.stop("the agent answers prompts with an error: %s%s", errorText(answer.Error), a.r.loginHint(answer))
 			return
 		}
 		if session, ok = a.newSession("new-idle", a.dir); !ok {

@@ -8,8 +8,7 @@ var sceneEOFInTurn = scene{
 		if !a.speaking() {
 			return
 		}
-		a.closeStdin("eof")
-		if a.awaitExit("exit", a.opts.ExitTimeout) {
+		if a.closeStdin() && a.awaitExit("exit", a.opts.ExitTimeout) {
 			a.left("left", leftTimeout)
 		}
 	},
@@ -23,7 +22,7 @@ var sceneTermInTurn = scene{
 		if !a.speaking() {
 			return
 		}
-		if a.signal("sigterm") && a.awaitExit("exit", a.opts.ExitTimeout) {
+		if a.signal() && a.awaitExit("exit", a.opts.ExitTimeout) {
 			a.left("left", leftTimeout)
 		}
 	},

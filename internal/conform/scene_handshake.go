@@ -12,8 +12,7 @@ var sceneHandshake = scene{
 		if _, ok := a.newSession("new", a.dir); ok {
 			a.newSession("new-again", a.mkdir("second"))
 		}
-		a.closeStdin("eof")
-		if a.awaitExit("exit", a.opts.ExitTimeout) {
+		if a.closeStdin() && a.awaitExit("exit", a.opts.ExitTimeout) {
 			a.left("left", leftTimeout)
 		}
 	},

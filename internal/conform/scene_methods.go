@@ -46,7 +46,7 @@ var sceneMethods = scene{
 				a.awaitFor(a.sendID(u.label, unknownExtension, params, u.id), a.quick())
 			}
 		}
-		if a.signal("sigterm") && a.awaitExit("exit", a.opts.ExitTimeout) {
+		if a.signal() && a.awaitExit("exit", a.opts.ExitTimeout) {
 			a.left("left", leftTimeout)
 		}
 	},

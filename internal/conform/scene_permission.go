@@ -96,7 +96,7 @@ func (a *actor) answered(p pending) (message, bool) {
 func (a *actor) gaveUp(p pending, limit time.Duration) bool {
 	note := fmt.Sprintf("nothing came within %v", limit)
 	if a.isOver() {
-		note = "the agent was gone, or had closed its stdout"
+		note = noteGone
 	}
 	a.note(p.label+unanswered, limit, note)
 	return false

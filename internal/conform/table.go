@@ -53,6 +53,7 @@ func (r *Report) title() string {
 func (r *Report) stops() string {
 	var b strings.Builder
 	scenes := map[string][]string{}
+	ends := map[string][]transcript.Entry{}
 	var reasons []string
 	for _, s := range r.Scenes {
 		if s.Stopped == "" {
@@ -62,9 +63,12 @@ func (r *Report) stops() string {
 			reasons = append(reasons, s.Stopped)
 		}
 		scenes[s.Stopped] = append(scenes[s.Stopped], s.Name)
+		if s.died && ends[s.Stopped] == nil {
+			ends[s.Stopped] = s.Entries
+		}
 	}
 	for _, reason := range reasons {
-		fmt.Fprintf(&b, "\nnot played to the end: %s: %s\n", strings.Join(scenes[reason], ", "), short(visible.Line(reason), shownText))
+		fmt.Fprintf(&b, "\nnot played to the end: %s: %s\n%s", strings.Join(scenes[reason], ", "), short(visible.Line(reason), shownText), conversation(ends[reason]))
 	}
 	return b.String()
 }
@@ -103,11 +107,13 @@ func (f Finding) Text() string {
 }
 
 // Conversation shows the entries of a finding to people, a line each.
-func (f Finding) Conversation() string {
-	if len(f.Entries) == 0 {
+func (f Finding) Conversation() string { return conversation(f.Entries) }
+
+func conversation(entries []transcript.Entry) string {
+	if len(entries) == 0 {
 		return ""
 	}
-	text := (&transcript.Transcript{Entries: f.Entries}).String()
+	text := (&transcript.Transcript{Entries: entries}).String()
 	_, text, _ = strings.Cut(text, "\n") // its first line is about a run
 	return text
 }

@@ -1,0 +1,138 @@
+package conform
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/errand-acp/errand/client/transcript"
+	"github.com/errand-acp/errand/internal/proc"
+)
+
+// How an agent ended, and what it said last on its stderr: mostly that is the reason.
+
+// life is one process of a scene, in the entries [from, end].
+type life struct {
+	from, end int
+	// died: it ended by itself, with its stdin open and without a signal of ours.
+	died bool
+}
+
+// lives are the agents of a scene that have ended.
+func (r *recording) lives() (all []life) {
+	from := 0
+	for i, e := range r.entries {
+		if e.End == nil {
+			continue
+		}
+		told := slices.ContainsFunc(r.marks, func(m mark) bool {
+			return (m.label == markEOF || m.label == markSignal) && m.index >= from && m.index <= i
+		})
+		all = append(all, life{from, i, e.End.Rung == string(proc.RungExit) && !told})
+		from = i + 1
+	}
+	return all
+}
+
+// death is the first life that ended by itself.
+func (r *recording) death() (l life, ok bool) {
+	for _, l := range r.lives() {
+		if l.died {
+			return l, true
+		}
+	}
+	return life{}, false
+}
+
+// What a report shows of an agent's stderr.
+const (
+	tailLines = 8
+	tailLine  = 500 // bytes
+)
+
+// tail is what an agent wrote to stderr last, and how it ended.
+func (r *recording) tail(l life) (list []transcript.Entry) {
+	for _, e := range r.entries[l.from:l.end] {
+		if e.From == transcript.FromStderr {
+			if len(e.Text) > tailLine {
+				e.Text, e.Bytes = short(e.Text, tailLine), max(e.Bytes, int64(len(e.Text)))
+			}
+			list = append(list, e)
+		}
+	}
+	return append(list[max(0, len(list)-tailLines):], r.entries[l.end])
+}
+
+// lastTail is the tail of the agent that died in the scene, or else of its last one.
+func (r *recording) lastTail() []transcript.Entry {
+	if l, ok := r.death(); ok {
+		return r.tail(l)
+	}
+	if all := r.lives(); len(all) > 0 {
+		return r.tail(all[len(all)-1])
+	}
+	return nil
+}
+
+// gone says how the agent ended that was there at an index, for somebody who has waited for
+// it in vain.
+func (r *recording) gone(at int) string {
+	for _, l := range r.lives() {
+		if at > l.end {
+			continue
+		}
+		if !l.died {
+			break
+		}
+		text := "the agent had exited" + exitText(r.entries[l.end].End)
+		for _, e := range slices.Backward(r.tail(l)) {
+			if e.From == transcript.FromStderr && strings.TrimSpace(e.Text) != "" {
+				text += fmt.Sprintf("; the end of its stderr: %q", short(strings.TrimSpace(e.Text), 200))
+				break
+			}
+		}
+		if r.atStart(l) {
+			text += r.keptBack()
+		}
+		return text
+	}
+	return "the agent had closed its stdout"
+}
+
+// atStart reports whether an agent ended before there was a session: what it lacks then may
+// be a variable.
+func (r *recording) atStart(l life) bool {
+	for _, m := range r.from(transcript.FromAgent, l.from, l.end) {
+		if _, ok := stringField(m.Result, "sessionId"); ok {
+			return false
+		}
+	}
+	return true
+}
+
+func exitText(e *transcript.End) string {
+	switch {
+	case e.Signal != nil:
+		return fmt.Sprintf(", ended by %s", *e.Signal)
+	case e.Code != nil:
+		return fmt.Sprintf(" with status %d", *e.Code)
+	}
+	return ""
+}
+
+// keptBack says what an agent may lack.
+func (r *recording) keptBack() string {
+	if len(r.withheld) == 0 {
+		return ""
+	}
+	return "; kept from its environment: " + names(r.withheld) + " (--env NAME lets one through)"
+}
+
+// names lists variables, and how many more there are.
+func names(list []string) string {
+	const most = 12
+	if len(list) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,123 @@
+package conform
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/errand-acp/errand/client/transcript"
+)
+
+// Who tries an agent that dies has its stderr, its exit status, and what was kept from its
+// environment, wherever they look.
+func TestDeaths(t *testing.T) {
+	t.Setenv("ERRAND_TEST_API_KEY", "sesame-sesame-sesame")
+	const last = `stderr "first\n\x1b[31mcannot find module\u202e key=hush-hush-hush-hush\n"`
+	for name, tt := range map[string]struct {
+		src, only, id string
+		status        string // regular expression
+		withheld      bool
+	}{
+		"at once":          {last + "\nexit 3", "cancel-*", "cancel-idle", `exited with status 3`, true},
+		"at once, a MUST":  {last + "\nexit 3", "initialize-version", "initialize-version", `exited with status 3`, true},
+		"at a session":     {"on session/new\n" + last + "\nexit 4", "session-id", "session-id", `exited with status 4`, true},
+		"at a prompt":      {"on session/prompt\n" + last + "\nexit 5", "prompt-text", "prompt-text", `exited with status 5`, false},
+		"by a signal":      {"on session/prompt\n" + last + "\nraise KILL", "prompt-text", "prompt-text", `ended by SIGKILL`, false},
+		"without a word":   {"exit 0", "initialize-version", "initialize-version", `exited with status 0`, true},
+		"at a later scene": {"on session/prompt \"Count\"\n" + last + "\nexit 6", "exit-on-eof-in-turn", "exit-on-eof-in-turn", `exited with status 6`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			report := tryScript(t, tt.src, &Options{Only: []string{tt.only}, ExitTimeout: 2 * time.Second}, "GIVEN_TOKEN=hush-hush-hush-hush")
+			f := finding(t, report, tt.id)
+			if !regexp.MustCompile(tt.status).MatchString(f.Why) || strings.Contains(f.Why, "ERRAND_TEST_API_KEY") != tt.withheld {
+				t.Errorf("why: %s", f.Why)
+			}
+			said := strings.Contains(tt.src, "stderr")
+			for where, entries := range map[string][]transcript.Entry{"finding": f.Entries, "scene": sceneOf(t, report, f.Scene).Entries} {
+				if n := len(entries); n == 0 || entries[n-1].End == nil {
+					t.Errorf("the %s does not end with how it ended: %v", where, entries)
+				}
+				has := slices.ContainsFunc(entries, func(e transcript.Entry) bool {
+					return e.From == transcript.FromStderr && strings.Contains(e.Text, "cannot find module")
+				})
+				if has != said {
+					t.Errorf("the %s has the stderr: %v", where, has)
+				}
+			}
+			b, err := json.Marshal(report)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var x bytes.Buffer
+			if err := report.WriteJUnit(&x, Must); err != nil {
+				t.Fatal(err)
+			}
+			for where, text := range map[string]string{"JSON": string(b), "table": report.Table(), "JUnit": x.String()} {
+				if said && !strings.Contains(text, "cannot find module") || strings.Contains(text, "ERRAND_TEST_API_KEY") != (tt.withheld || where == "JSON") || !regexp.MustCompile(tt.status).MatchString(text) {
+					t.Errorf("the %s does not say how it ended:\n%s", where, text)
+				}
+				if strings.Contains(text, "hush-hush") || strings.Contains(text, "sesame") || strings.ContainsAny(text, "\x1b\u202e") && where != "JSON" {
+					t.Errorf("the %s has what it must not show:\n%s", where, text)
+				}
+			}
+		})
+	}
+}
+
+// What is shown of a stderr is bounded.
+func TestTail(t *testing.T) {
+	r := &recording{}
+	for range 100 {
+		r.entries = append(r.entries, transcript.Entry{From: transcript.FromStderr, Text: strings.Repeat("é", shownLine)})
+	}
+	r.entries = append(r.entries, transcript.Entry{End: &transcript.End{Rung: "exit"}})
+	l, ok := r.death()
+	if !ok {
+		t.Fatal("nobody died")
+	}
+	tail := r.tail(l)
+	if len(tail) != tailLines+1 || len(tail[0].Text) > tailLine+4 || tail[0].Bytes != 2*shownLine {
+		t.Errorf("%d entries, the first of %d bytes of %d", len(tail), len(tail[0].Text), tail[0].Bytes)
+	}
+	r.withheld = slices.Repeat([]string{"NAME"}, 100)
+	if text := r.gone(0); strings.Count(text, "NAME") != 12+1 || !strings.Contains(text, "and 88 more") {
+		t.Error(text)
+	}
+}
+
+// An agent that was gone when its stdin would have ended has not exited because of that.
+func TestGoneBefore(t *testing.T) {
+	report := tryScript(t, "on session/new; exit 1", &Options{Only: []string{"exit-on-*"}, ExitTimeout: 2 * time.Second})
+	for _, f := range report.Findings {
+		if f.Verdict != NotApplicable && f.Rule.ID != "exit-on-sigterm" {
+			t.Error(explain(f))
+		}
+	}
+	if finding(t, report, "exit-on-eof").Verdict == Pass {
+		t.Error("it passed")
+	}
+}
+
+// Who wants a login may want a variable that was kept back.
+func TestLoginKeptBack(t *testing.T) {
+	t.Setenv("ERRAND_TEST_API_KEY", "sesame-sesame-sesame")
+	report := tryScript(t, `on session/new; fail -32000 "Authentication required"`, &Options{Only: []string{"session-id"}})
+	if !strings.Contains(report.Incomplete, "ERRAND_TEST_API_KEY") {
+		t.Error(report.Incomplete)
+	}
+}
+
+func sceneOf(t *testing.T, r *Report, name string) SceneReport {
+	t.Helper()
+	for _, s := range r.Scenes {
+		if s.Name == name {
+			return s
+		}
+	}
+	t.Fatalf("there is no scene %q", name)
+	return SceneReport{}
+}

@@ -75,7 +75,7 @@ func takes(label string) func(*recording) outcome {
 		case no != nil:
 			return *no
 		case c.answer.Error != nil && isLogin(c.answer):
-			return untried("it needs a login: " + errorText(c.answer.Error) + loginHint(c.answer))
+			return untried("it needs a login: " + errorText(c.answer.Error) + r.loginHint(c.answer))
 		case c.answer.Error != nil:
 			return broken("the prompt was answered with an error: "+errorText(c.answer.Error), c.entries()...)
 		}

@@ -51,7 +51,9 @@ func Read(r io.Reader) ([]*Transcript, error) {
 		}
 		line = bytes.TrimSpace(line)
 		if len(line) > 0 {
-			if all, err = take(all, line); err != nil && whole {
+			// What a crash leaves of a header begins as one.
+			cut := !whole && (len(all) > 0 || line[0] == '{')
+			if all, err = take(all, line); err != nil && !cut {
 				return all, &Error{Line: number, Err: err}
 			}
 		}
@@ -65,12 +67,15 @@ func Read(r io.Reader) ([]*Transcript, error) {
 func take(all []*Transcript, line []byte) ([]*Transcript, error) {
 	h, e, err := parse(line)
 	switch {
-	case err != nil:
-		return all, err
 	case h != nil:
 		return append(all, &Transcript{Header: *h, Cut: true}), nil
+	case err != nil:
+		if _, later := errors.AsType[versionError](err); len(all) == 0 && !later {
+			err = fmt.Errorf("this is no transcript: %w", err)
+		}
+		return all, err
 	case len(all) == 0:
-		return all, errors.New(`no header before it: {"transcript":1,…}`)
+		return all, errors.New(`this is no transcript: no header before it, {"transcript":1,…}`)
 	}
 	t := all[len(all)-1]
 	t.Entries = append(t.Entries, *e)
@@ -78,6 +83,13 @@ func take(all []*Transcript, line []byte) ([]*Transcript, error) {
 		t.Cut = false
 	}
 	return all, nil
+}
+
+// versionError is a version of the format that is not known.
+type versionError int
+
+func (v versionError) Error() string {
+	return fmt.Sprintf("version %d of the format, and only %d is known", int(v), Version)
 }
 
 // ReadFile reads the transcript of one conversation. A file that holds none or several is
@@ -96,7 +108,7 @@ func ReadFile(name string) (*Transcript, error) {
 	case err != nil:
 		return nil, err
 	case len(all) == 0:
-		return nil, fmt.Errorf("%s: no conversation in it", name)
+		return nil, fmt.Errorf("%s: this is no transcript: no conversation in it", name)
 	case len(all) > 1:
 		return nil, fmt.Errorf("%s: %d conversations in it, not one", name, len(all))
 	}
@@ -125,7 +137,7 @@ func parse(line []byte) (*Header, *Entry, error) {
 	}
 	if f.Transcript != nil {
 		if *f.Transcript != Version {
-			return nil, nil, fmt.Errorf("version %d of the format, and only %d is known", *f.Transcript, Version)
+			return nil, nil, versionError(*f.Transcript)
 		}
 		if len(f.Command) == 0 {
 			f.Command = nil

@@ -78,9 +78,10 @@ func TestRead(t *testing.T) {
 		},
 		{name: "cut in the header", in: head[:30]},
 		{name: "a cut line in the middle", in: head + "\n{\"ms\":1,\"fr\n" + head, want: []*transcript.Transcript{{Header: header, Cut: true}}, err: "line 2 of the transcript: unexpected end of JSON input"},
-		{name: "no header", in: "\n" + `{"from":"agent","text":"x"}` + "\n", err: `line 2 of the transcript: no header before it: {"transcript":1,…}`},
+		{name: "no header", in: "\n" + `{"from":"agent","text":"x"}` + "\n", err: `line 2 of the transcript: this is no transcript: no header before it, {"transcript":1,…}`},
 		{name: "another version", in: `{"transcript":2}` + "\n", err: "line 1 of the transcript: version 2 of the format, and only 1 is known"},
-		{name: "no transcript", in: "hello\n", err: "line 1 of the transcript: invalid character 'h' looking for beginning of value"},
+		{name: "no transcript", in: "hello\n", err: "line 1 of the transcript: this is no transcript: invalid character 'h' looking for beginning of value"},
+		{name: "no transcript, without an end of line", in: "hello", err: "line 1 of the transcript: this is no transcript: invalid character 'h' looking for beginning of value"},
 		{name: "from nobody", in: head + "\n" + `{"from":"me","text":"x"}` + "\n", err: `line 2 of the transcript: from is "me": not "client", "agent" or "stderr"`},
 		{name: "an empty entry", in: head + "\n" + `{"from":"agent","frame":null}` + "\n", err: "line 2 of the transcript: neither frame nor text nor end"},
 		{name: "a frame that is none", in: head + "\n" + `{"from":"agent","frame":"x"}` + "\n", err: "line 2 of the transcript: the frame is no object or array"},
@@ -117,7 +118,7 @@ func TestReadFile(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for name, want := range map[string]string{
-		"bad": "bad:2: invalid character", "none": "none: no conversation in it", "two": "two: 2 conversations in it, not one", "missing": "missing: ",
+		"bad": "bad:2: invalid character", "none": "none: this is no transcript: no conversation in it", "two": "two: 2 conversations in it, not one", "missing": "missing: ",
 	} {
 		_, err := transcript.ReadFile(filepath.Join(dir, name))
 		if err == nil {

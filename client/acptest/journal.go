@@ -40,6 +40,7 @@ type ask struct {
 type journal struct {
 	mu      sync.Mutex // guards what is below it; held for moments only
 	events  []*event
+	asks    []int         // the indices of those that are permission requests
 	changed chan struct{} // closed, and replaced, when there is something new
 	calls   map[callKey]*acp.ToolCallUpdate
 	open    map[acp.SessionId]*Turn // the last turn of each session of ours, nil before
@@ -92,6 +93,7 @@ func (j *journal) asked(req permission.Request) {
 	e := &event{session: acp.SessionId(req.SessionID), ask: &ask{req: req, answer: make(chan permission.Decision, 1)}}
 	j.change(func() {
 		j.mention(e, &req.ToolCall)
+		j.asks = append(j.asks, len(j.events))
 		j.events = append(j.events, e)
 		j.heard++
 	})
@@ -151,8 +153,8 @@ func (j *journal) take(req permission.Request) *ask {
 
 // find returns the first request for a tool call that fits; with mu held.
 func (j *journal) find(session, call string, fits func(*ask) bool) *ask {
-	for _, e := range j.events {
-		if k := e.ask; k != nil && k.req.SessionID == session && string(k.req.ToolCall.ToolCallId) == call && fits(k) {
+	for _, i := range j.asks {
+		if k := j.events[i].ask; k.req.SessionID == session && string(k.req.ToolCall.ToolCallId) == call && fits(k) {
 			return k
 		}
 	}

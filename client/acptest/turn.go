@@ -140,8 +140,9 @@ func (t *Turn) await(what string) {
 				return false, t.a.surprise(e.ask)
 			}
 		}
-		for _, e := range t.events() {
-			if k := e.ask; k != nil && t.concerns(e) && k.claimed && !t.cancelled && !t.a.ruled && !k.given && k.record == nil {
+		for _, i := range t.a.asks {
+			e := t.a.events[i]
+			if k := e.ask; i >= t.from && t.concerns(e) && k.claimed && !t.cancelled && !t.a.ruled && !k.given && k.record == nil {
 				return false, "the test has not answered a permission request: " + t.a.tell(k) +
 					"\nAnswer it before: Allow, Reject, Select or Cancel"
 			}

@@ -40,6 +40,10 @@ func appendHeader(line []byte, h Header) []byte {
 	}
 	line = append(line, `],"dir":`...)
 	line = appendString(line, h.Dir)
+	if len(h.Normalized) > 0 {
+		line = append(line, `,"normalized":`...)
+		line = append(line, visible.JSON(marshal(h.Normalized))...)
+	}
 	return append(line, '}')
 }
 

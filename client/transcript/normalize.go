@@ -12,6 +12,7 @@ import (
 type Rule struct {
 	name  string
 	apply func(*draft)
+	puts  []string // of Header.Normalized
 }
 
 // String returns the rule as it is written: IDs().
@@ -26,6 +27,11 @@ const maxRounds = 10
 // of frames.
 func (t *Transcript) Normalize(rules ...Rule) *Transcript {
 	d := newDraft(t)
+	for _, r := range rules {
+		d.header.Normalized = append(d.header.Normalized, r.puts...)
+	}
+	slices.Sort(d.header.Normalized)
+	d.header.Normalized = slices.Compact(d.header.Normalized)
 	var before, after bytes.Buffer
 	for range maxRounds {
 		for _, r := range rules {
@@ -57,6 +63,7 @@ type draftEntry struct {
 func newDraft(t *Transcript) *draft {
 	d := &draft{header: t.Header, cut: t.Cut}
 	d.header.Command = slices.Clone(t.Header.Command)
+	d.header.Normalized = slices.Clone(t.Header.Normalized)
 	for _, e := range t.Entries {
 		draft := &draftEntry{Entry: e}
 		if IsFrame(e.Frame) {

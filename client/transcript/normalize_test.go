@@ -40,6 +40,7 @@ func TestNormalize(t *testing.T) {
 		name     string
 		rules    []transcript.Rule
 		header   string
+		says     string // that it is normalized
 		in, want []string
 	}{
 		{
@@ -48,7 +49,7 @@ func TestNormalize(t *testing.T) {
 			want: []string{agent(`{"a":[1.50,"<&>","é\u001b"]}`), `{"ms":1.5,"end":{"code":0,"signal":null,"rung":"eof"}}`},
 		},
 		{
-			name: "ids of requests", rules: []transcript.Rule{transcript.IDs()}, header: strings.Replace(header, "RUN-0123456789", "$run", 1),
+			name: "ids of requests", rules: []transcript.Rule{transcript.IDs()}, header: strings.Replace(header, "RUN-0123456789", "$run", 1), says: `["ids"]`,
 			in: []string{
 				client(`{"id":7,"method":"initialize"}`), agent(`{"id":7,"result":{}}`),
 				agent(`{"id":"7","method":"fs/read_text_file"}`), client(`{"id":"7","result":{"n":7}}`),
@@ -65,7 +66,7 @@ func TestNormalize(t *testing.T) {
 			},
 		},
 		{
-			name: "other ids", rules: []transcript.Rule{transcript.IDs()}, header: strings.Replace(header, "RUN-0123456789", "$run", 1),
+			name: "other ids", rules: []transcript.Rule{transcript.IDs()}, header: strings.Replace(header, "RUN-0123456789", "$run", 1), says: `["ids"]`,
 			in: []string{
 				agent(`{"result":{"sessionId":"0192f-abc"}}`),
 				client(`{"method":"m","params":{"sessionId":"0192f-abc","_meta":{"again":["0192f-abc"]}}}`),
@@ -82,7 +83,7 @@ func TestNormalize(t *testing.T) {
 			},
 		},
 		{
-			name: "times", rules: []transcript.Rule{transcript.Times()}, header: strings.Replace(header, `"startedAt":"2026-01-02T15:04:05.123Z",`, "", 1),
+			name: "times", rules: []transcript.Rule{transcript.Times()}, header: strings.Replace(header, `"startedAt":"2026-01-02T15:04:05.123Z",`, "", 1), says: `["times"]`,
 			in: []string{
 				`{"ms":12.5,"from":"agent","frame":{"at":"2026-01-02T15:04:05Z","on":"2026-01-02","t":"x 2026-01-02 15:04:05.1+02:00 y"}}`,
 				`{"ms":13,"from":"stderr","text":"2026-01-02T15:04:05,123 INFO"}`, `{"ms":14,"end":{"code":0,"signal":null,"rung":"eof"}}`,
@@ -92,7 +93,7 @@ func TestNormalize(t *testing.T) {
 			},
 		},
 		{
-			name: "a path", rules: []transcript.Rule{transcript.Path("/tmp/x1/", "$DIR")}, header: strings.ReplaceAll(header, "/tmp/x1", "$DIR"),
+			name: "a path", rules: []transcript.Rule{transcript.Path("/tmp/x1/", "$DIR")}, header: strings.ReplaceAll(header, "/tmp/x1", "$DIR"), says: `["$DIR"]`,
 			in: []string{
 				client(`{"cwd":"/tmp/x1","/tmp/x1":1}`), agent(`{"t":"in /tmp/x1/a.go, /tmp/x10, /tmp/x1.bak, /tmp/x1-b, a/tmp/x1 and (/tmp/x1). file:///tmp/x1/b"}`),
 				stderr("cd /tmp/x1"),
@@ -103,7 +104,7 @@ func TestNormalize(t *testing.T) {
 			},
 		},
 		{
-			name: "a path with a space", rules: []transcript.Rule{transcript.Path("/tmp/my dir", "$DIR")},
+			name: "a path with a space", rules: []transcript.Rule{transcript.Path("/tmp/my dir", "$DIR")}, says: `["$DIR"]`,
 			in:   []string{client(`{"cwd":"/tmp/my dir","uri":"file:///tmp/my%20dir/a"}`)},
 			want: []string{client(`{"cwd":"$DIR","uri":"file://$DIR/a"}`)},
 		},
@@ -115,7 +116,7 @@ func TestNormalize(t *testing.T) {
 			name: "fields", rules: []transcript.Rule{
 				transcript.Field("session/prompt", "params._meta", "$X"), transcript.Field("session/prompt", "result.usage.tokens", "$N"),
 				transcript.Field("session/new", "result.modes.*.name", "$M"), transcript.NoField("*", "params.trace"),
-			},
+			}, says: `["$M","$N","$X"]`,
 			in: []string{
 				client(`{"id":1,"method":"session/new","params":{"_meta":1,"trace":1}}`), agent(`{"id":1,"result":{"modes":[{"name":"a"},{"id":"b"},{"name":{}}]}}`),
 				client(`{"id":2,"method":"session/prompt","params":{"_meta":{"a":1},"trace":1,"b":2,"trace":3}}`), agent(`{"id":2,"method":"session/prompt","params":{}}`),
@@ -130,6 +131,7 @@ func TestNormalize(t *testing.T) {
 		{
 			name: "versions and the command", rules: []transcript.Rule{transcript.Versions(), transcript.Command("agent")},
 			header: `{"transcript":1,"startedAt":"2026-01-02T15:04:05.123Z","runId":"RUN-0123456789","client":{"name":"errand","version":"$version"},"command":["agent"],"dir":"/tmp/x1"}`,
+			says: `["versions"]`,
 			in: []string{
 				client(`{"id":1,"method":"initialize","params":{"clientInfo":{"name":"errand","version":"v0.3.1"}}}`),
 				agent(`{"id":1,"result":{"agentInfo":{"version":"9"}}}`),
@@ -152,7 +154,7 @@ func TestNormalize(t *testing.T) {
 			},
 		},
 		{
-			name: "what is numbered after something was taken away", rules: []transcript.Rule{transcript.IDs(), transcript.NoField("m", "params.a")}, header: strings.Replace(header, "RUN-0123456789", "$run", 1),
+			name: "what is numbered after something was taken away", rules: []transcript.Rule{transcript.IDs(), transcript.NoField("m", "params.a")}, header: strings.Replace(header, "RUN-0123456789", "$run", 1), says: `["ids"]`,
 			in:   []string{client(`{"method":"m","params":{"a":{"sessionId":"one"},"sessionId":"two"}}`)},
 			want: []string{client(`{"method":"m","params":{"sessionId":"$session-1"}}`)},
 		},
@@ -164,6 +166,9 @@ func TestNormalize(t *testing.T) {
 			once := in.Normalize(tt.rules...)
 			if tt.header == "" {
 				tt.header = header
+			}
+			if tt.says != "" {
+				tt.header = strings.TrimSuffix(tt.header, "}") + `,"normalized":` + tt.says + "}"
 			}
 			if diff := cmp.Diff(append([]string{tt.header}, tt.want...), written(once)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -188,8 +193,26 @@ func TestNormalizeAnything(t *testing.T) {
 		{From: transcript.FromAgent, Frame: json.RawMessage(`{"a":[1,`)}, {From: transcript.FromAgent, Frame: json.RawMessage(`12`)}, {},
 	}}
 	once := in.Normalize(transcript.Rule{}, transcript.IDs(), transcript.Times(), transcript.Merge(), transcript.Field("*", "a", "b"))
+	in.Header.Normalized = []string{"b", "ids", "times"}
 	if diff := cmp.Diff(in, once); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Which names stand for something is known from all the rules that were applied, whenever
+// that was, and read again.
+func TestNormalizedBy(t *testing.T) {
+	in := read(t, agent(`{}`))
+	once := in.Normalize(transcript.Path("/a", "$B"), transcript.IDs()).Normalize(transcript.Field("*", "x", "$A\x1b"), transcript.IDs(), transcript.Merge())
+	all, err := transcript.Read(strings.NewReader(strings.Join(written(once), "\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"$A\x1b", "$B", "ids"}, all[0].Header.Normalized); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if in.Header.Normalized != nil {
+		t.Errorf("it changed what it was given: %q", in.Header.Normalized)
 	}
 }
 

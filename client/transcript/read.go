@@ -124,6 +124,7 @@ func parse(line []byte) (*Header, *Entry, error) {
 		Client     Peer      `json:"client"`
 		Command    []string  `json:"command"`
 		Dir        string    `json:"dir"`
+		Normalized []string  `json:"normalized"`
 
 		MS    json.Number     `json:"ms"`
 		From  From            `json:"from"`
@@ -142,8 +143,12 @@ func parse(line []byte) (*Header, *Entry, error) {
 		if len(f.Command) == 0 {
 			f.Command = nil
 		}
+		if len(f.Normalized) == 0 {
+			f.Normalized = nil
+		}
 		return &Header{
 			Version: Version, StartedAt: f.StartedAt, RunID: f.RunID, Client: f.Client, Command: f.Command, Dir: f.Dir,
+			Normalized: f.Normalized,
 		}, nil, nil
 	}
 	e := &Entry{From: f.From, End: f.End}

@@ -20,7 +20,7 @@ import (
 // and, those of 8 bytes or more, in strings that mention it as a word. What ACP itself says,
 // as the kind of a tool call, is none.
 func IDs() Rule {
-	return Rule{ruleName("IDs"), func(d *draft) {
+	return Rule{name: ruleName("IDs"), puts: []string{"ids"}, apply: func(d *draft) {
 		d.requestIDs()
 		d.otherIDs()
 		if d.header.RunID != "" {

@@ -10,7 +10,7 @@ import (
 // Times takes the times away: of the header, of each entry, and where a string has a date
 // with a time of day in it, as in an RFC 3339 timestamp, "$time" takes its place.
 func Times() Rule {
-	return Rule{ruleName("Times"), func(d *draft) {
+	return Rule{name: ruleName("Times"), puts: []string{"times"}, apply: func(d *draft) {
 		d.header.StartedAt = time.Time{}
 		for _, e := range d.entries {
 			e.At = 0
@@ -24,7 +24,7 @@ var timestamp = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)
 // Versions takes away which version the client and the agent are of: "$version" takes its
 // place, in the header, in clientInfo and in agentInfo.
 func Versions() Rule {
-	return Rule{ruleName("Versions"), func(d *draft) {
+	return Rule{name: ruleName("Versions"), puts: []string{"versions"}, apply: func(d *draft) {
 		d.header.Client.Version = "$version"
 		d.fields("initialize", "params.clientInfo.version", text("$version"))
 		d.fields("initialize", "result.agentInfo.version", text("$version"))
@@ -33,7 +33,7 @@ func Versions() Rule {
 
 // Command replaces the header's command, which has the place where the agent is installed.
 func Command(words ...string) Rule {
-	return Rule{ruleName("Command", slices.Clone(words)...), func(d *draft) {
+	return Rule{name: ruleName("Command", slices.Clone(words)...), apply: func(d *draft) {
 		d.header.Command = slices.Clone(words)
 	}}
 }
@@ -46,11 +46,12 @@ func Path(path, name string) Rule {
 	if escaped := escapePath(forms[0]); escaped != forms[0] {
 		forms = append(forms, escaped)
 	}
-	return Rule{ruleName("Path", path, name), func(d *draft) {
+	if forms[0] == "" {
+		return Rule{name: ruleName("Path", path, name)}
+	}
+	return Rule{name: ruleName("Path", path, name), puts: []string{name}, apply: func(d *draft) {
 		for _, form := range forms {
-			if form != "" {
-				d.strings(func(s string) string { return replaceWhole(s, form, name, pathEnds) })
-			}
+			d.strings(func(s string) string { return replaceWhole(s, form, name, pathEnds) })
 		}
 	}}
 }
@@ -60,12 +61,12 @@ func Path(path, name string) Rule {
 // ("result" or "error"); a method "*" is any. path has names and, for each element of an array
 // or each member, "*", with a dot between them: "params.update._meta", "result.modes.*.name".
 func Field(method, path, value string) Rule {
-	return Rule{ruleName("Field", method, path, value), func(d *draft) { d.fields(method, path, text(value)) }}
+	return Rule{name: ruleName("Field", method, path, value), puts: []string{value}, apply: func(d *draft) { d.fields(method, path, text(value)) }}
 }
 
 // NoField removes a member, which is named as for [Field].
 func NoField(method, path string) Rule {
-	return Rule{ruleName("NoField", method, path), func(d *draft) { d.fields(method, path, nil) }}
+	return Rule{name: ruleName("NoField", method, path), apply: func(d *draft) { d.fields(method, path, nil) }}
 }
 
 func (d *draft) fields(method, path string, value *node) {
@@ -87,7 +88,7 @@ func (d *draft) fields(method, path string, value *node) {
 // Without removes what one of them wrote. Lines of stderr come by a way of their own, and
 // not always at the same place among the frames.
 func Without(from From) Rule {
-	return Rule{ruleName("Without", string(from)), func(d *draft) {
+	return Rule{name: ruleName("Without", string(from)), apply: func(d *draft) {
 		d.entries = slices.DeleteFunc(d.entries, func(e *draftEntry) bool { return e.From == from && e.End == nil })
 	}}
 }
@@ -96,7 +97,7 @@ func Without(from From) Rule {
 // the first of them: an agent cuts its text where it happens to be.
 // See https://agentclientprotocol.com/protocol/prompt-turn#3-agent-reports-output.
 func Merge() Rule {
-	return Rule{ruleName("Merge"), func(d *draft) {
+	return Rule{name: ruleName("Merge"), apply: func(d *draft) {
 		var kept []*draftEntry
 		var open *node   // the text of the last entry, if that is a chunk
 		var alike string // the chunk without its text

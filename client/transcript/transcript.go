@@ -25,6 +25,12 @@ type Header struct {
 	Command []string
 	// Dir is the directory of the agent's process.
 	Dir string
+	// Normalized says which names stand in the conversation for what was said, since the
+	// rules of Normalize put them there: "ids", "times" and "versions" for those of the
+	// rules of these names, and what Path and Field were given; nil where nothing has
+	// been normalized. Whoever replays a conversation knows by it that "$HOME" is what
+	// was said.
+	Normalized []string
 }
 
 // Peer is a program that speaks ACP.

@@ -122,7 +122,7 @@ func (f *checkFlags) check(command []string, con *console) int {
 		out.diag(fmt.Sprintf("errand: interrupted: %s\n", context.Cause(ctx)))
 		return out.end(nil, stopped, stopped)
 	case err != nil:
-		out.diag(fmt.Sprintf("errand: %s\nRun 'errand check --help' for how it is used.\n", visible.Line(err.Error())))
+		out.diag(fmt.Sprintf("errand: %s\n%s", visible.Line(err.Error()), hint("errand check", err)))
 		return out.end(nil, statusUsage, 0)
 	}
 	status := statusOK

@@ -68,7 +68,7 @@ func envFlag(flag string, lookup func(string) (string, bool)) (string, error) {
 	}
 	value, ok := lookup(name)
 	if !ok {
-		return "", fmt.Errorf("%s is not set here, so there is nothing to let through", shown(name))
+		return "", notUsage{fmt.Errorf("%s is not set here, so there is nothing to let through", shown(name))}
 	}
 	return name + "=" + value, nil
 }

@@ -29,7 +29,11 @@ func explain(res *subagent.Result, why string, at client.Step, agent choice) []s
 		say("errand: %s", e.Message)
 		return lines
 	case e != nil:
-		say("errand: %s: %s: %s", res.Provider, e.Step, e.Message)
+		who := res.Provider + ": "
+		if res.Provider == "errand" { // errand demo or replay, by its own name
+			who = ""
+		}
+		say("errand: %s%s: %s", who, e.Step, e.Message)
 		if e.Code != nil && !strings.Contains(e.Message, strconv.Itoa(*e.Code)) {
 			say("  code %d", *e.Code)
 		}

@@ -42,6 +42,11 @@ func TestExplain(t *testing.T) {
 			want: []string{"errand: --dir is empty"},
 		},
 		{
+			name: "an agent that is errand itself",
+			res:  subagent.Result{Provider: "errand", Stop: stopreason.Error, Error: &subagent.Error{Kind: client.KindAgent, Step: client.StepPrompt, Message: "no"}},
+			want: []string{"errand: session/prompt: no"},
+		},
+		{
 			name: "not installed", agent: choice{install: "npm install x"},
 			res:  subagent.Result{Provider: "x", Stop: stopreason.Error, Error: &subagent.Error{Kind: client.KindSpawn, Step: client.StepSpawn, Message: "no x"}},
 			want: []string{"errand: x: spawn: no x", "  to install it: npm install x"},

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -41,7 +42,9 @@ func testL19FullDisk(t *testing.T) {
 
 // What cannot be written has a status, for the commands that only print too.
 func TestFullDiskOfOtherCommands(t *testing.T) {
-	for _, args := range [][]string{{"agents"}, {"agents", "--json"}, {"schema", "result"}, {"schema"}, {"version"}, {"--help"}, {"run", "--help"}} {
+	talk := filepath.Join(t.TempDir(), "talk")
+	writeFile(t, recordedTalk, talk)
+	for _, args := range [][]string{{"transcript", talk}, {"agents"}, {"agents", "--json"}, {"schema", "result"}, {"schema"}, {"version"}, {"--help"}, {"run", "--help"}} {
 		readOnly, err := os.Open(os.DevNull)
 		if err != nil {
 			t.Fatal(err)

@@ -24,6 +24,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/errand-acp/errand/internal/script"
+	"github.com/errand-acp/errand/internal/visible"
 )
 
 func main() {
@@ -88,13 +89,13 @@ func execute(args []string, con *console) int {
 	if status, ok := errors.AsType[exitError](err); ok {
 		return int(status)
 	}
-	fmt.Fprintf(con.err, "errand: %s\n", err)
+	fmt.Fprintf(con.err, "errand: %s\n", visible.Text(err.Error()))
 	if path, ok := errors.AsType[*fs.PathError](err); ok && path.Op == "write" {
 		return statusFailed
 	}
-	// What is left is a mistake in the command line itself.
+	// What is left is a mistake in the command line, or in what it names.
 	if cmd, _, ferr := root.Find(args); ferr == nil {
-		fmt.Fprintf(con.err, "Run '%s --help' for how it is used.\n", cmd.CommandPath())
+		fmt.Fprint(con.err, hint(cmd.CommandPath(), err))
 	}
 	return statusUsage
 }
@@ -138,6 +139,6 @@ its permission requests by a policy, and leaves nothing of it behind.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetErr(con.err)
-	root.AddCommand(newRun(con), newFan(con), newCheck(con), newDemo(con), newReplay(con), newAgents(con), newPolicy(con), newSchema(con), newVersion(con))
+	root.AddCommand(newRun(con), newFan(con), newCheck(con), newDemo(con), newTranscript(con), newReplay(con), newAgents(con), newPolicy(con), newSchema(con), newVersion(con))
 	return root
 }

@@ -321,7 +321,7 @@ func (f *runFlags) directory() (string, error) {
 	}
 	dir, err := client.AbsDir(f.dir)
 	if err != nil {
-		return "", fmt.Errorf("--dir: %s", reason(err))
+		return "", notUsage{fmt.Errorf("--dir: %s", reason(err))}
 	}
 	return dir, nil
 }

@@ -3,11 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/errand-acp/errand/client/transcript"
 	"github.com/errand-acp/errand/internal/replay"
 )
 
@@ -32,14 +30,14 @@ With --lenient it makes the best of what it is told. docs/replay.md says more.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			recording, err := readRecording(args[0])
+			all, err := readTranscripts(args[0])
 			if err != nil {
 				return err
 			}
 			if con.inTTY {
 				fmt.Fprintln(con.err, "errand replay: an ACP agent; it waits for a client's frames on stdin")
 			}
-			if status := replay.New(recording, replay.Options{Lenient: lenient}).Main(); status != 0 {
+			if status := replay.New(all[0], replay.Options{Lenient: lenient}).Main(); status != 0 {
 				return exitError(status)
 			}
 			return nil
@@ -47,24 +45,4 @@ With --lenient it makes the best of what it is told. docs/replay.md says more.`,
 	}
 	cmd.Flags().BoolVar(&lenient, "lenient", false, "take what is not as it was recorded")
 	return cmd
-}
-
-// readRecording reads the first conversation of a file.
-func readRecording(name string) (*transcript.Transcript, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	all, err := transcript.Read(f)
-	if bad, ok := errors.AsType[*transcript.Error](err); ok {
-		bad.File = name
-	}
-	switch {
-	case err != nil:
-		return nil, err
-	case len(all) == 0:
-		return nil, fmt.Errorf("%s: no conversation in it", name)
-	}
-	return all[0], nil
 }

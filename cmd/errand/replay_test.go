@@ -95,6 +95,9 @@ func parityReplay(t *testing.T) {
 			t.Errorf("%q: status %d", changed.args, got.status)
 		}
 		has(t, "stderr", got.stderr, "errand replay: "+changed.want)
+		if strings.Count(got.stderr, changed.want) != 1 || strings.Contains(got.stderr, "errand: errand: ") {
+			t.Errorf("%q: it is told twice:\n%s", changed.args, got.stderr)
+		}
 	}
 }
 
@@ -142,34 +145,44 @@ func TestReplay(t *testing.T) {
 func TestBadRecording(t *testing.T) {
 	dir := t.TempDir()
 	const none = "\x00" // there is no such file
+	const help = "Run 'errand replay --help'"
 	tests := []struct {
 		name, text string
 		args       []string
 		want       string
 	}{
-		{"no argument", none, nil, "name one FILE, the recording"},
-		{"two", none, []string{"a", "b"}, "name one FILE, the recording"},
+		{"no argument", none, nil, "name one FILE, the recording\n" + help},
+		{"two", none, []string{"a", "b"}, "name one FILE, the recording\n" + help},
 		{"not there", none, []string{"missing.ndjson"}, "missing.ndjson"},
 		{"a directory", none, []string{dir}, dir},
-		{"empty", "", []string{"bad.ndjson"}, "bad.ndjson: no conversation in it"},
-		{"no transcript", "hello\nworld\n", []string{"bad.ndjson"}, "bad.ndjson:1: "},
-		{"no header", `{"ms":1,"from":"agent","text":"x"}` + "\n", []string{"bad.ndjson"}, "bad.ndjson:1: no header"},
+		{"empty", "", []string{"bad.ndjson"}, "bad.ndjson: this is no transcript: no conversation in it"},
+		{"no transcript", "hello\nworld\n", []string{"bad.ndjson"}, "bad.ndjson:1: this is no transcript: invalid character 'h'"},
+		{"no transcript, in one line", "\x00\x1b[2Jhello", []string{"bad.ndjson"}, "bad.ndjson:1: this is no transcript: invalid character"},
+		{"no header", `{"ms":1,"from":"agent","text":"x"}` + "\n", []string{"bad.ndjson"}, "bad.ndjson:1: this is no transcript: no header"},
+		{"other JSON", "\n{\n  \"a\": 1\n}\n", []string{"bad.ndjson"}, "bad.ndjson:2: this is no transcript: unexpected end of JSON input"},
+		{"other JSON in a line", `{"from": 1}` + "\n", []string{"bad.ndjson"}, "bad.ndjson:1: this is no transcript: "},
 		{"another version", `{"transcript":2}` + "\n", []string{"bad.ndjson"}, "bad.ndjson:1: version 2"},
 		{"a line in the middle", `{"transcript":1}` + "\n{\n" + `{"end":{"code":0,"signal":null,"rung":"eof"}}` + "\n", []string{"bad.ndjson"}, "bad.ndjson:2: "},
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			p := newProgram(t)
-			if tt.text != none {
-				if err := os.WriteFile(filepath.Join(p.Dir, "bad.ndjson"), []byte(tt.text), 0o600); err != nil {
-					t.Fatal(err)
+	for _, command := range []string{"replay", "transcript"} {
+		for _, tt := range tests {
+			t.Run(command+", "+tt.name, func(t *testing.T) {
+				p := newProgram(t)
+				if tt.text != none {
+					if err := os.WriteFile(filepath.Join(p.Dir, "bad.ndjson"), []byte(tt.text), 0o600); err != nil {
+						t.Fatal(err)
+					}
 				}
-			}
-			got := p.run(append([]string{"replay"}, tt.args...)...)
-			if got.status != statusUsage || got.stdout != "" {
-				t.Errorf("status %d, stdout %q", got.status, got.stdout)
-			}
-			has(t, "stderr", got.stderr, tt.want, "errand replay --help")
-		})
+				got := p.run(append([]string{command}, tt.args...)...)
+				if got.status != statusUsage || got.stdout != "" {
+					t.Errorf("status %d, stdout %q", got.status, got.stdout)
+				}
+				want := strings.NewReplacer("recording", map[string]string{"replay": "recording", "transcript": "transcript"}[command], "errand replay", "errand "+command).Replace(tt.want)
+				has(t, "stderr", got.stderr, "errand: ", want)
+				if strings.Contains(got.stderr, "--help") != strings.Contains(tt.want, "--help") {
+					t.Errorf("it is about the file, and names the help, or the other way round: %s", got.stderr)
+				}
+			})
+		}
 	}
 }

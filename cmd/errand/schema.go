@@ -36,6 +36,7 @@ var schemas = map[string]func() ([]byte, error){
 		return schemaText(schemaOf[permission.Question]("What a permission command reads from its stdin"))
 	},
 	"fan-event":        func() ([]byte, error) { return schemaText(fanEventSchema()) },
+	"transcript":       func() ([]byte, error) { return schemaText(transcriptSchema()) },
 	"permission-reply": func() ([]byte, error) { return schemaText(replySchema()) },
 }
 
@@ -45,17 +46,18 @@ func newSchema(con *console) *cobra.Command {
 	names := schemaNames()
 	return &cobra.Command{
 		Use:   "schema [NAME]",
-		Short: "Print the JSON Schema of a result, an event, an audit line, a policy or a request",
+		Short: "Print the JSON Schema of a result, an event, an audit line, a transcript, a policy or a request",
 		Long: `Schema prints a JSON Schema (draft 2020-12), or without a NAME the names there are:
   ` + strings.Join(names, "\n  ") + `
 Result is what --json prints, event a line of --events and audit one of --audit; fan is
 what errand fan --json prints, with results in it, fan-event a line of its --events and of
-its journal; check is what errand check --json prints; policy is the file of --policy,
-permission what the program of --permission-command reads and permission-reply what it may
-write; request is the library's, subagent.Request, which errand neither reads nor
-prints. Fields may be added to these documents and none is renamed or removed. What is
-printed may have more fields than its schema names, a policy and a permission-reply may
-not: neither must mean less than it says.`,
+its journal; transcript is a line of --transcript; check is what errand check --json
+prints; policy is the file of --policy, permission what the program of
+--permission-command reads and permission-reply what it may write; request is the
+library's, subagent.Request, which errand neither reads nor prints. Fields may be added
+to these documents and none is renamed or removed. What is printed may have more fields
+than its schema names, a policy and a permission-reply may not: neither must mean less than
+it says.`,
 		Example: "  errand schema result",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && schemas[args[0]] == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/errand-acp/errand/client/transcript"
 	"github.com/errand-acp/errand/permission"
 	"github.com/errand-acp/errand/subagent"
 )
@@ -209,8 +210,55 @@ func TestSchemaOfAudits(t *testing.T) {
 	}
 }
 
+// Every sort of line of a transcript matches its schema, as recorded and normalized, and
+// what is none does not.
+func TestSchemaOfTranscripts(t *testing.T) {
+	_, resolved := schema(t, "transcript")
+	p := newProgram(t)
+	p.run(append([]string{"run", "--transcript", "talk", "hi"}, scripted(t, "stderr \"a line\\n\"\non session/prompt\n  noise x\n  noise size=100KB\n  raw \"[{}]\\n\"\n  text x\n  stop end_turn\n")...)...)
+	p.run("run", "--transcript", "failed", "hi", "--", filepath.Join(p.Dir, "no-such-agent"))
+	recorded := readFile(t, p.Dir, "talk")
+	var normalized strings.Builder
+	c := conversation(t, p.Dir, "talk").Normalize(transcript.IDs(), transcript.Times(), transcript.Versions(), transcript.Command("agent"))
+	if _, err := c.WriteTo(&normalized); err != nil {
+		t.Fatal(err)
+	}
+	has(t, "the transcript", recorded, `"from":"stderr"`, `"text":"x"`, `"bytes":`, `"frame":[{}]`, `"end":`)
+	for line := range strings.Lines(recorded + normalized.String() + readFile(t, p.Dir, "failed")) {
+		v := validate(t, resolved, line)
+		v["addedLater"] = 1
+		if err := resolved.Validate(v); err != nil {
+			t.Errorf("a field that was added: %v", err)
+		}
+		for _, field := range []string{"transcript", "command", "from", "frame", "text", "end"} {
+			if old, ok := v[field]; ok {
+				if v[field] = 7; resolved.Validate(v) == nil {
+					t.Errorf("accepted: %v", v)
+				}
+				if delete(v, field); field != "text" && resolved.Validate(v) == nil {
+					t.Errorf("accepted without %s: %v", field, v)
+				}
+				v[field] = old
+			}
+		}
+	}
+	for _, line := range []string{
+		`{}`, `{"transcript":2,"runId":"","client":{"name":"","version":""},"command":[],"dir":""}`, `{"from":"agent"}`, `{"from":"me","text":""}`,
+		`{"from":"agent","text":"a","frame":{}}`, `{"from":"agent","frame":{},"bytes":3}`, `{"from":"agent","text":"a","bytes":0}`,
+		`{"from":"agent","frame":"x"}`, `{"ms":"1","from":"agent","text":""}`, `{"end":{"code":0,"signal":null,"rung":"ladder"}}`, `{"end":{"code":0}}`,
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Fatal(err)
+		}
+		if resolved.Validate(v) == nil {
+			t.Errorf("accepted: %s", line)
+		}
+	}
+}
+
 func TestSchemaNames(t *testing.T) {
-	if got := newProgram(t).run("schema"); got.stdout != "audit\ncheck\nevent\nfan\nfan-event\npermission\npermission-reply\npolicy\nrequest\nresult\n" || got.status != statusOK {
+	if got := newProgram(t).run("schema"); got.stdout != "audit\ncheck\nevent\nfan\nfan-event\npermission\npermission-reply\npolicy\nrequest\nresult\ntranscript\n" || got.status != statusOK {
 		t.Errorf("status %d, stdout %q", got.status, got.stdout)
 	}
 }

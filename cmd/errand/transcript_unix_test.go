@@ -36,6 +36,29 @@ func TestTranscriptAfterKill(t *testing.T) {
 	has(t, "the transcript", c.String(), "session/prompt #3", "the last words", "(the recording was cut off here)")
 }
 
+// Who has seen enough of a transcript closes the pipe, as head does, and nothing is said of
+// it.
+func TestTranscriptCommandUntilEnough(t *testing.T) {
+	p := newProgram(t)
+	writeFile(t, strings.Repeat(strings.TrimSuffix(recordedTalk, `{"ms":2,"from":"agent","te`), 1000), p.Dir, "talk")
+	cmd := p.command("transcript", "talk")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out.Read(make([]byte, 10))
+	out.Close()
+	cmd.Wait()
+	if ws := cmd.ProcessState.Sys().(syscall.WaitStatus); ws.Signal() != syscall.SIGPIPE || stderr.Len() > 0 {
+		t.Errorf("%s, stderr %q", cmd.ProcessState, &stderr)
+	}
+}
+
 // What is no file is refused before anything is started.
 func TestTranscriptIsAFile(t *testing.T) {
 	p := newProgram(t)

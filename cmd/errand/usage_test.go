@@ -138,7 +138,7 @@ func TestBadCommandLine(t *testing.T) {
 		{[]string{"run", "--json=perhaps"}, "--json"},
 		{[]string{"run", "hi", "--agent"}, "--agent"},
 		{[]string{"rum", "hi"}, `no command "rum"`},
-		{[]string{"schema", "nothing"}, "audit, check, event, fan, fan-event, permission, permission-reply, policy, request, result"},
+		{[]string{"schema", "nothing"}, "audit, check, event, fan, fan-event, permission, permission-reply, policy, request, result, transcript"},
 		{[]string{"agents", "x"}, "agents"},
 		{[]string{"version", "x"}, "version"},
 		{[]string{"demo", "/nonexistent.script"}, "/nonexistent.script"},
@@ -159,7 +159,7 @@ func TestBadCommandLine(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"help"}, {"run", "--help"}, {"fan", "--help"}, {"demo", "-h"}, {"replay", "-h"}, {"agents", "-h"}, {"schema", "-h"}, {"version", "-h"}} {
+	for _, args := range [][]string{{"--help"}, {"help"}, {"run", "--help"}, {"fan", "--help"}, {"demo", "-h"}, {"replay", "-h"}, {"transcript", "-h"}, {"agents", "-h"}, {"schema", "-h"}, {"version", "-h"}} {
 		got := newProgram(t).run(args...)
 		if got.status != statusOK || got.stderr != "" || !strings.Contains(got.stdout, "Usage:") {
 			t.Errorf("%q: status %d, stderr %q, stdout %q", args, got.status, got.stderr, got.stdout)
@@ -186,7 +186,7 @@ func TestHelpExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	ran := 0
-	for _, args := range [][]string{{"--help"}, {"run", "--help"}, {"fan", "--help"}, {"demo", "--help"}} {
+	for _, args := range [][]string{{"--help"}, {"run", "--help"}, {"fan", "--help"}, {"demo", "--help"}, {"transcript", "--help"}} {
 		_, examples, _ := strings.Cut(newProgram(t).run(args...).stdout, "Examples:\n")
 		examples, _, _ = strings.Cut(examples, "\n\n")
 		for line := range strings.Lines(examples) {
@@ -204,7 +204,7 @@ func TestHelpExamples(t *testing.T) {
 			}
 		}
 	}
-	if ran != 5 {
-		t.Errorf("%d examples were run, want 5", ran)
+	if ran != 6 {
+		t.Errorf("%d examples were run, want 6", ran)
 	}
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/internal/conform"
+	"github.com/errand-acp/errand/internal/visible"
 )
 
 // ConformanceOptions are what [Conformance] may be told. The zero value, or nil, is the
@@ -46,7 +48,9 @@ type ConformanceOptions struct {
 // Conformance tries an agent against the protocol, as `errand check` does: a subtest for
 // each rule, named by its id. A broken MUST is an error that shows the rule's own words, with
 // their place in the specification, and the frames that break it. What could not be tried is
-// skipped, and says why.
+// skipped, and says why. Where no rule could be tried, or some could not because the agent
+// does not answer, or gives no session, the test itself fails: what was not tried has not
+// been passed.
 //
 //	func TestProtocol(t *testing.T) {
 //		acptest.Conformance(t, client.Command{Path: "./my-agent"}, &acptest.ConformanceOptions{
@@ -73,6 +77,9 @@ func Conformance(t *testing.T, cmd client.Command, o *ConformanceOptions) {
 	report, err := o.try(ctx, cmd)
 	if err != nil {
 		t.Fatalf("acptest: Conformance: %v", err)
+	}
+	if text := incomplete(report); text != "" {
+		t.Errorf("acptest: Conformance: %s", text)
 	}
 	for _, f := range report.Findings {
 		t.Run(f.Rule.ID, func(t *testing.T) {
@@ -114,6 +121,25 @@ func (o *ConformanceOptions) try(ctx context.Context, cmd client.Command) (*conf
 	return conform.Run(ctx, conform.Command{Path: cmd.Path, Args: cmd.Args, Dir: cmd.Dir, Env: cmd.Env, Inherit: cmd.Inherit}, opts)
 }
 
+// incomplete says why a report says too little to be a success, with the end of an agent
+// that was not there for more: its stderr, and its exit. Empty: it says enough.
+func incomplete(r *conform.Report) string {
+	if r.Incomplete == "" {
+		return ""
+	}
+	text := visible.Line(r.Incomplete)
+	if names := strings.Join(r.WithheldEnv, ", "); !strings.Contains(text, names) {
+		text += "\nkept from its environment (see Command.Env): " + visible.Line(names)
+	}
+	for _, s := range r.Scenes {
+		if end := (conform.Finding{Entries: s.Entries}).Conversation(); s.Stopped != "" && end != "" {
+			text += "\nits stderr and its end, in the scene " + s.Name + ":\n" + end
+			break
+		}
+	}
+	return strings.TrimRight(text, "\n")
+}
+
 // told is how a test tells a finding.
 type told int
 
@@ -130,7 +156,7 @@ func (o *ConformanceOptions) tell(f conform.Finding) (told, string) {
 	broken := f.Verdict == conform.Fail || f.Verdict == conform.Warn
 	switch {
 	case f.Verdict == conform.NotApplicable:
-		return toldSkip, "not applicable: " + f.Text()
+		return toldSkip, strings.Replace(f.Text(), "n/a "+f.Rule.ID+":", "not applicable:", 1)
 	case broken && known:
 		return toldSkip, fmt.Sprintf("a known fault (%s):\n%s", reason, f.Text())
 	case broken && (o.WarningsFail || f.Verdict == conform.Fail):
@@ -138,7 +164,8 @@ func (o *ConformanceOptions) tell(f conform.Finding) (told, string) {
 	case broken:
 		return toldLog, f.Text()
 	case known:
-		return toldError, fmt.Sprintf("%s is kept, and Known says that it is not (%s): take it out there\n%s", f.Rule.ID, reason, f.Conversation())
+		text := fmt.Sprintf("%s is kept, and Known says that it is not (%s): take it out there\n%s", f.Rule.ID, reason, f.Conversation())
+		return toldError, strings.TrimRight(text, "\n")
 	}
 	return toldNothing, ""
 }

@@ -1,6 +1,9 @@
 package acptest
 
 import (
+	"context"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +46,12 @@ func TestConformanceTells(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
+			if strings.HasSuffix(text, "\n") || strings.Contains(text, "\n\n") {
+				t.Errorf("it has an empty line: %q", text)
+			}
+			if strings.Contains(text, "n/a") {
+				t.Errorf("it says twice that it is not applicable: %s", text)
+			}
 			for _, want := range tt.text {
 				if !strings.Contains(text, want) {
 					t.Errorf("it does not say %q: %s", want, text)
@@ -79,6 +88,47 @@ func TestConformanceRefuses(t *testing.T) {
 			_, err := tt.o.try(t.Context(), tt.cmd)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("want an error that has %q, got: %v", tt.want, err)
+			}
+		})
+	}
+}
+
+// TestConformanceOfNothing tries agents that let nobody in, for TestConformanceIsIncomplete.
+func TestConformanceOfNothing(t *testing.T) {
+	src := os.Getenv("ACPTEST_NOTHING")
+	if src == "" {
+		t.Skip("it is run by TestConformanceIsIncomplete")
+	}
+	Conformance(t, Script(t, src), &ConformanceOptions{
+		Only: []string{"exit-on-eof", "prompt-*"}, Timeout: 10 * time.Second, ExitTimeout: 3 * time.Second,
+	})
+}
+
+// Where nothing could be tried the test does not pass, and says why.
+func TestConformanceIsIncomplete(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		src  string
+		want []string
+	}{
+		"it does not start": {`stderr "there is no key\n"; exit 3`, []string{"could be tried", "stderr |  there is no key", "exit status 3", "MY_API_KEY"}},
+		"it wants a login":  {`on session/new; fail -32000 "Log in first"`, []string{"could not be tried", "Log in first"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			self, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(ctx, self, "-test.run=^TestConformanceOfNothing$", "-test.v")
+			cmd.Env = append(os.Environ(), "ACPTEST_NOTHING="+tt.src, "GORACE=atexit_sleep_ms=0", "MY_API_KEY=secret-of-the-test")
+			out, err := cmd.CombinedOutput()
+			for _, want := range append(tt.want, "conformance_test.go:", "acptest: Conformance: ", "--- FAIL: TestConformanceOfNothing ") {
+				if err == nil || !strings.Contains(string(out), want) {
+					t.Errorf("%v; no %q in\n%s", err, want, out)
+				}
 			}
 		})
 	}

@@ -20,7 +20,11 @@ recorded one did. Of several conversations in FILE it is the first one's agent.
 
 What it is told has to be what was recorded, but for ids, names, directories and _meta;
 the first difference is told on stderr and to who drives it, and the exit status is 1.
-With --lenient it makes the best of what it is told. docs/replay.md says more.`,
+That is for the program that was recorded: a test that it still says the same. Another one,
+with other capabilities, prompts or answers, needs --lenient, which makes the best of what
+it is told. docs/replay.md says more.
+
+Record to another file than FILE: --transcript empties its own before it starts an agent.`,
 		Example: `  errand run --agent gemini --transcript talk.ndjson "Fix the test"
   errand run "Fix the test" -- errand replay talk.ndjson`,
 		Args: func(_ *cobra.Command, args []string) error {

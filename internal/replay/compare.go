@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/errand-acp/errand/internal/redact"
 	"github.com/errand-acp/errand/internal/visible"
 )
 
@@ -30,12 +28,12 @@ var different = map[string][]string{
 
 // comparison compares a message of the parent with the recorded one.
 type comparison struct {
+	session string // that it is said in, as recorded
 	ignored []string
 	dirs    dirs
-	theirs  map[string]bool
-	// bound are the texts that the parent chose, by those that were recorded in their
-	// place.
-	bound map[string]string
+	names   names
+	theirs  map[string]bool // the names that the agent brought up
+	calls   calls
 }
 
 // mismatch is where two messages differ, and how.
@@ -77,9 +75,9 @@ func (c *comparison) values(path string, recorded, live any) *mismatch {
 	if slices.Contains(c.ignored, path) {
 		return nil
 	}
-	if text, ok := recorded.(string); ok && isPlaceholder(text) && !c.theirs[text] {
-		if chosen, ok := live.(string); ok && c.bound[text] == "" {
-			c.bound[text] = chosen
+	if text, ok := recorded.(string); ok && c.names.has(text) && !c.theirs[text] {
+		if chosen, ok := live.(string); ok {
+			c.calls.note("", kindOf(lastName(path)), text, chosen)
 		}
 		return nil
 	}
@@ -127,7 +125,7 @@ func (c *comparison) values(path string, recorded, live any) *mismatch {
 		}
 		return nil
 	case string:
-		if l, ok := live.(string); ok && (r == l || c.matches(r, c.dirs.toRecorded(l))) {
+		if l, ok := live.(string); ok && c.saysTheSame(r, l) {
 			return nil
 		}
 	case json.Number:
@@ -150,12 +148,26 @@ func at(object map[string]any, name string) any {
 	return absent{}
 }
 
+// lastName returns the name of the member that a path leads to, or of the array in which it is
+// an element.
+func lastName(path string) string {
+	name, _, _ := strings.Cut(path[strings.LastIndex(path, ".")+1:], "[")
+	return name
+}
+
+// saysTheSame reports whether a text is the recorded one but for where the parent works. Two
+// directories of the recording may be one now, and the other way round.
+func (c *comparison) saysTheSame(recorded, live string) bool {
+	return recorded == live || c.matches(recorded, c.dirs.toRecorded(c.session, live)) ||
+		c.matches(c.dirs.toLive(c.session, recorded), live)
+}
+
 // matches reports whether text is what was recorded, where a secret that was taken out, or
 // what was given another name, may have been anything.
 func (c *comparison) matches(recorded, text string) bool {
 	var parts []string
 	rest := 0
-	for _, at := range anything.FindAllStringIndex(recorded, -1) {
+	for _, at := range c.names.within.FindAllStringIndex(recorded, -1) {
 		if c.theirs[recorded[at[0]:at[1]]] {
 			continue
 		}
@@ -173,31 +185,6 @@ func (c *comparison) matches(recorded, text string) bool {
 		}
 	}
 	return ok && strings.HasSuffix(text, last)
-}
-
-// placeholder is what a rule of transcript.Normalize puts in the place of what differs
-// from run to run. It is anything where it is all of a string; within one only the names are
-// that nobody else would write.
-var (
-	anything    = regexp.MustCompile(regexp.QuoteMeta(redact.Mark) + `|\$(?:time|version|(?:client|agent|session|call|message|terminal|elicitation)-[0-9]+)\b`)
-	placeholder = regexp.MustCompile(`"(\$[A-Za-z][A-Za-z0-9_-]*)"`)
-	wholeText   = regexp.MustCompile(`^\$[A-Za-z][A-Za-z0-9_-]*$`)
-)
-
-func isPlaceholder(text string) bool {
-	return strings.HasPrefix(text, "$") && wholeText.MatchString(text)
-}
-
-// placeholders returns those that stand in a frame.
-func placeholders(frame []byte) map[string]bool {
-	if !bytes.Contains(frame, []byte(`"$`)) {
-		return nil
-	}
-	names := map[string]bool{}
-	for _, m := range placeholder.FindAllSubmatch(frame, -1) {
-		names[string(m[1])] = true
-	}
-	return names
 }
 
 // show returns a value as JSON that a terminal can be shown.

@@ -41,7 +41,8 @@ func brief(line string) string {
 }
 
 // recording makes a transcript of lines: "> " and "< " and a frame in brief, "< ~text" for a
-// line that is no frame, "2 text" for a line of stderr, and "end CODE|SIGNAL RUNG".
+// line that is no frame, "2 text" for a line of stderr, "end CODE|SIGNAL RUNG", and
+// "normalized NAMES" for what the header has of that.
 func recording(t *testing.T, lines string) *transcript.Transcript {
 	t.Helper()
 	tr := &transcript.Transcript{Header: transcript.Header{Version: 1, Dir: "/rec"}, Cut: true}
@@ -51,6 +52,9 @@ func recording(t *testing.T, lines string) *transcript.Transcript {
 		e := transcript.Entry{At: time.Duration(len(tr.Entries)) * time.Millisecond}
 		switch kind {
 		case "":
+			continue
+		case "normalized":
+			tr.Header.Normalized = strings.Fields(rest)
 			continue
 		case ">":
 			e.From, e.Frame = transcript.FromClient, []byte(brief(rest))

@@ -1,99 +1,139 @@
 package replay
 
 import (
-	"bytes"
-	"encoding/json"
-	"slices"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // dirs are the directories of the recording and where they are now. What the agent says of
 // a path below one is said of the other, and the other way round.
 type dirs []dirPair
 
-type dirPair struct{ recorded, live string }
+// dirPair is where a session was recorded and where it is, without the slash at the end: the
+// root is empty.
+type dirPair struct{ session, recorded, live string }
 
-// add notes that a session that was recorded in one directory is in another now. Longer
-// ones come first: they may lie in each other.
-func (d *dirs) add(recorded, live string) {
-	pair := dirPair{recorded, live}
-	if recorded == live || len(recorded) < 2 || live == "" || slices.Contains(*d, pair) {
+// add notes where a session that was recorded in a directory is now. One that is where it was
+// is noted too: another may be somewhere else.
+func (d *dirs) add(session, recorded, live string) {
+	if recorded == "" || live == "" {
 		return
 	}
+	pair := dirPair{session, strings.TrimRight(recorded, `/\`), strings.TrimRight(live, `/\`)}
+	for i, p := range *d {
+		if p.session == session && p.recorded == pair.recorded {
+			(*d)[i] = pair
+			return
+		}
+	}
 	*d = append(*d, pair)
-	slices.SortStableFunc(*d, func(a, b dirPair) int { return len(b.recorded) - len(a.recorded) })
 }
 
-// toLive translates a frame of the recorded agent.
-func (d dirs) toLive(text []byte) []byte {
-	for _, p := range d {
-		text = replacePath(text, escaped(p.recorded), escaped(p.live), true)
+// toLive translates what the recorded agent said in a session.
+func (d dirs) toLive(session, text string) string {
+	return d.translate(session, text, func(p dirPair) (from, to string) { return p.recorded, p.live })
+}
+
+// toRecorded translates what the parent says in a session.
+func (d dirs) toRecorded(session, text string) string {
+	return d.translate(session, text, func(p dirPair) (from, to string) { return p.live, p.recorded })
+}
+
+// translate looks at each place once: what took the place of one directory may be the name of
+// another.
+func (d dirs) translate(session, text string, way func(dirPair) (from, to string)) string {
+	var out strings.Builder
+	copied := 0 // of text
+	for i := 0; i < len(text); {
+		to, n := d.at(session, text, i, way)
+		if n == 0 {
+			i++
+			continue
+		}
+		out.WriteString(text[copied:i])
+		out.WriteString(to)
+		i += n
+		copied = i
 	}
-	return text
-}
-
-// toRecorded translates what the parent says.
-func (d dirs) toRecorded(text string) string {
-	out := []byte(text)
-	for _, p := range d {
-		out = replacePath(out, []byte(p.live), []byte(p.recorded), false)
-	}
-	return string(out)
-}
-
-// escaped returns text as it stands in a JSON string.
-func escaped(text string) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(text) // a string can be
-	return b.Bytes()[1 : b.Len()-2]
-}
-
-// replacePath puts to in from's place where that stands for itself, and is not a part of
-// another path. In JSON a letter may belong to an escape sequence.
-func replacePath(text, from, to []byte, inJSON bool) []byte {
-	if !bytes.Contains(text, from) {
+	if copied == 0 {
 		return text
 	}
-	var out []byte
-	copied := 0 // of text
-	for at := 0; ; {
-		i := bytes.Index(text[at:], from)
-		if i < 0 {
-			return append(out, text[copied:]...)
+	return out.String() + text[copied:]
+}
+
+// at returns what takes the place of the n bytes at i, which name a directory; n is 0 if they
+// name none. One may lie in the other, so the longest is meant, and of those that are the same
+// the session's.
+func (d dirs) at(session, text string, i int, way func(dirPair) (from, to string)) (to string, n int) {
+	before := text[:i]
+	best, own := 0, false
+	for _, p := range d {
+		from, put := way(p)
+		// Below the root is everything, whoever speaks of it.
+		if len(from) < max(best, 2) || len(from) == best && (own || p.session != session) || text[i] != from[0] || !begins(before) {
+			continue
 		}
-		i += at
-		at = i + len(from)
-		if begins(text[:i], inJSON) && ends(text[at:]) {
-			out = append(append(out, text[copied:i]...), to...)
-			copied = at
+		end := i + len(from)
+		if isURL(before) {
+			end = i + unescapes(text[i:], from)
+			put = (&url.URL{Path: put}).EscapedPath()
+		} else if !strings.HasPrefix(text[i:], from) {
+			continue
 		}
+		if end == i || !ends(text[end:]) {
+			continue
+		}
+		if put == "" && !strings.HasPrefix(text[end:], "/") {
+			put = "/"
+		}
+		to, n, best, own = put, end-i, len(from), p.session == session
 	}
+	return to, n
 }
 
-// begins reports whether a path may begin behind before.
-func begins(before []byte, inJSON bool) bool {
-	if len(before) == 0 || !inName(before[len(before)-1]) {
-		return true
-	}
-	if !inJSON {
-		return false
-	}
-	slashes := 0
-	for i := len(before) - 2; i >= 0 && before[i] == '\\'; i-- {
-		slashes++
-	}
-	return slashes%2 == 1
+// isURL reports whether what follows is the path of a file: URL, or of one like it.
+func isURL(before string) bool {
+	return strings.HasSuffix(before, "://") || strings.HasSuffix(before, "file:") || strings.HasSuffix(before, "://localhost")
 }
 
-// ends reports whether a path may end in front of after.
-func ends(after []byte) bool {
-	if len(after) > 1 && after[0] == '.' {
-		return !inName(after[1])
+// unescapes returns how many bytes of the URL path text say dir, 0 if it does not begin with
+// that. Everybody escapes other letters.
+func unescapes(text, dir string) int {
+	n := 0
+	for i := range len(dir) {
+		rest := text[n:]
+		if len(rest) > 2 && rest[0] == '%' {
+			if c, err := url.PathUnescape(rest[:3]); err == nil && c[0] == dir[i] {
+				n += 3
+				continue
+			}
+		}
+		if rest == "" || rest[0] != dir[i] {
+			return 0
+		}
+		n++
 	}
-	return len(after) == 0 || !inName(after[0]) || after[0] == '.'
+	return n
 }
 
-func inName(b byte) bool {
-	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_' || b == '-' || b == '.' || b >= 0x80
+// begins reports whether a path may begin behind before, and is not the rest of a longer one.
+func begins(before string) bool {
+	if strings.HasSuffix(before, "/") || strings.HasSuffix(before, "localhost") {
+		return isURL(before)
+	}
+	r, n := utf8.DecodeLastRuneInString(before)
+	return n == 0 || !inName(r) && !strings.ContainsRune(".~}", r)
+}
+
+// ends reports whether a path may end in front of after, and not within a name. A dot there
+// ends a sentence.
+func ends(after string) bool {
+	r, n := utf8.DecodeRuneInString(strings.TrimLeft(after, "."))
+	return n == 0 || !inName(r) && !strings.ContainsRune("~@+%", r)
+}
+
+func inName(r rune) bool {
+	return r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }

@@ -12,7 +12,7 @@ func (r *run) makeDo(f frame) {
 	}
 	if s := r.find(f); s != nil {
 		r.passOver(s)
-		r.call(s.frame.session, f.session)
+		r.same.calls.note("", "session", s.frame.session, f.session)
 		r.compareCall(s, f) // for what the parent chose a name of
 		r.take(s, f)
 		r.advance()
@@ -28,7 +28,7 @@ func (r *run) makeDo(f frame) {
 	switch s := r.passedOver(f); {
 	case s != nil:
 		s.live = f.id
-		r.put(s.reply.frame.withID(likewise(f.id, s.frame.id, s.reply.frame.id)))
+		r.put(s.reply, s.reply.frame.withID(likewise(f.id, s.frame.id, s.reply.frame.id)))
 	case !known:
 		r.fail(f.id, codeUnknownMethod, "the recording has no "+f.method)
 	case f.method == methodPrompt:
@@ -58,7 +58,7 @@ func (r *run) find(f frame) *step {
 
 // isSession reports whether the parent means the session of s.
 func (r *run) isSession(s *step, session string) bool {
-	return s.frame.session == session || r.same.bound[s.frame.session] == session && session != ""
+	return s.frame.session == session || r.same.calls.live("", "session", s.frame.session) == session && session != ""
 }
 
 // passedOver returns a call of that method that was passed over, and has an answer.

@@ -37,7 +37,8 @@ type step struct {
 	// answer is the client's to an agentAsk, nil where none was recorded.
 	answer *step
 
-	lane *lane
+	lane    *lane
+	session string // that it is said in, empty for none
 	// done is set where the client's came or is not waited for, and the agent's was said
 	// or left out.
 	done bool
@@ -55,6 +56,8 @@ type lane struct {
 	born  int
 	gates []*lane
 	turns []*step // the prompts that have come
+
+	session string // empty for the one of those that belong to none
 }
 
 // plan is a recording as the steps that have to be taken.
@@ -63,15 +66,16 @@ type plan struct {
 	steps []*step
 	// loose are the ids of answers of the client to what was no request.
 	loose map[string]bool
-	// theirs are the placeholders of a normalised recording that the agent brought up:
-	// what the client says under that name is what it was told.
+	names names
+	// theirs are the names that the agent brought up: what the client says under that name
+	// is what it was told.
 	theirs map[string]bool
 	end    *transcript.End
 }
 
 // newPlan sorts the entries of t into lanes.
 func newPlan(t *transcript.Transcript) *plan {
-	p := &plan{loose: map[string]bool{}, theirs: map[string]bool{}, end: t.End()}
+	p := &plan{loose: map[string]bool{}, names: newNames(t.Header.Normalized), theirs: map[string]bool{}, end: t.End()}
 	p.read(t)
 	p.pair()
 	p.sort()
@@ -104,7 +108,7 @@ func (p *plan) read(t *transcript.Transcript) {
 			}
 			add(i, step{kind: agentSay, line: true, text: text, bytes: e.Bytes})
 		case e.From == transcript.FromAgent:
-			for name := range placeholders(e.Frame) {
+			for name := range p.names.in(e.Frame) {
 				if !ours[name] {
 					p.theirs[name] = true
 				}
@@ -120,7 +124,7 @@ func (p *plan) read(t *transcript.Transcript) {
 				add(i, s)
 			}
 		case e.From == transcript.FromClient && isFrame:
-			for name := range placeholders(e.Frame) {
+			for name := range p.names.in(e.Frame) {
 				if !p.theirs[name] {
 					ours[name] = true
 				}
@@ -206,7 +210,7 @@ func (p *plan) sort() {
 		}
 		if known[id] {
 			if l = sessions[id]; l == nil {
-				l = &lane{born: s.n, gates: []*lane{base}}
+				l = &lane{session: id, born: s.n, gates: []*lane{base}}
 				if !s.kind.isClient() {
 					l.gates = slices.Clone(p.lanes)
 				}
@@ -214,10 +218,30 @@ func (p *plan) sort() {
 				p.lanes = append(p.lanes, l)
 			}
 		}
-		s.lane = l
+		s.lane, s.session = l, s.inSession(known, l)
 		l.steps = append(l.steps, s)
 		last = l
 	}
+}
+
+// inSession returns the session that s is said in: one that is made is that already, and one
+// that nobody but the agent speaks of is a part of another.
+func (s *step) inSession(known map[string]bool, l *lane) string {
+	ids := []string{s.frame.session, l.session}
+	switch {
+	case s.kind == clientCall && s.reply != nil:
+		ids = append([]string{s.reply.frame.newSession}, ids...)
+	case s.kind == agentReply && s.call != nil:
+		ids = []string{s.call.session}
+	case s.kind == clientAnswer && s.ask != nil:
+		ids = []string{s.ask.session}
+	}
+	for _, id := range ids {
+		if known[id] {
+			return id
+		}
+	}
+	return ""
 }
 
 // open reports whether everything before the lane is done.

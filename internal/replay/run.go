@@ -1,10 +1,8 @@
 package replay
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -31,7 +29,7 @@ func newRun(t *transcript.Transcript, lenient bool, out *output) *run {
 	p := newPlan(t)
 	return &run{
 		plan: p, lenient: lenient, cut: t.Cut, out: out, asks: map[string]*step{},
-		same: comparison{theirs: p.theirs, bound: map[string]string{}},
+		same: comparison{names: p.names, theirs: p.theirs, calls: calls{}},
 	}
 }
 
@@ -159,13 +157,13 @@ func (s *step) name() string {
 // compareCall compares a request or notification with the recorded one.
 func (r *run) compareCall(s *step, f frame) *mismatch {
 	c := r.same // a copy: this may not be the one that is meant
-	c.ignored = different[f.method]
+	c.session, c.ignored = s.session, different[f.method]
 	c.dirs = slices.Clone(c.dirs)
-	c.dirs.add(member(s.frame.params, "cwd"), member(f.params, "cwd"))
-	c.bound = maps.Clone(c.bound)
+	c.dirs.add(s.session, member(s.frame.params, "cwd"), member(f.params, "cwd"))
+	c.calls = c.calls.clone()
 	m := c.compare("params", s.frame.params, f.params)
 	if m == nil || r.lenient {
-		r.same.bound = c.bound
+		r.same.calls = c.calls
 	}
 	return m
 }
@@ -174,18 +172,11 @@ func (r *run) compareCall(s *step, f frame) *mismatch {
 func (r *run) take(s *step, f frame) {
 	s.done, s.live = true, f.id
 	if slices.Contains(different[f.method], "params.cwd") {
-		r.same.dirs.add(member(s.frame.params, "cwd"), member(f.params, "cwd"))
+		r.same.dirs.add(s.session, member(s.frame.params, "cwd"), member(f.params, "cwd"))
 	}
 	if s.kind == clientCall && f.method == methodPrompt {
-		r.call(member(s.frame.params, "messageId"), member(f.params, "messageId"))
+		r.same.calls.note(s.session, "message", member(s.frame.params, "messageId"), member(f.params, "messageId"))
 		s.lane.turns = append(s.lane.turns, s)
-	}
-}
-
-// call notes what the parent calls something that it has named.
-func (r *run) call(recorded, live string) {
-	if recorded != "" && live != "" {
-		r.same.bound[recorded] = live
 	}
 }
 
@@ -209,7 +200,7 @@ func (r *run) answer(f frame) {
 		return
 	}
 	if ask.frame.method == "terminal/create" {
-		r.call(member(recorded.frame.result, "terminalId"), member(f.result, "terminalId"))
+		r.same.calls.note(ask.session, "terminal", member(recorded.frame.result, "terminalId"), member(f.result, "terminalId"))
 	}
 	recorded.done = true
 	r.advance()
@@ -217,7 +208,7 @@ func (r *run) answer(f frame) {
 
 func (r *run) compareAnswer(ask, recorded *step, f frame) *mismatch {
 	c := r.same
-	c.ignored = different[ask.frame.method]
+	c.session, c.ignored = ask.session, different[ask.frame.method]
 	if m := c.compare("error", recorded.frame.err, f.err); m != nil {
 		return m
 	}
@@ -276,7 +267,7 @@ func (r *run) say(s *step) {
 		case s.call.live == nil:
 			return // nobody asked
 		default:
-			r.put(s.frame.withID(likewise(s.call.live, s.call.frame.id, s.frame.id)))
+			r.put(s, s.frame.withID(likewise(s.call.live, s.call.frame.id, s.frame.id)))
 			return
 		}
 	case agentAsk:
@@ -286,21 +277,26 @@ func (r *run) say(s *step) {
 		r.out.put(piece{line: []byte(s.text), pad: s.bytes - int64(len(s.text))})
 		return
 	}
-	r.put(s.frame.text)
+	r.put(s, s.frame.text)
 }
 
-// put writes a frame of the recording, with what is called otherwise now.
-func (r *run) put(text []byte) {
-	text = r.same.dirs.toLive(text)
-	for recorded, live := range r.same.bound {
-		if recorded != live {
-			text = bytes.ReplaceAll(text, quoted(recorded), quoted(live))
-		}
+// put writes the frame of s, in which things are called, and directories are, what they are
+// now.
+func (r *run) put(s *step, text []byte) {
+	if len(r.same.calls) > 0 || len(r.same.dirs) > 0 {
+		text = rewrite(text, func(member, said string) string {
+			kind := kindOf(member)
+			if live := r.same.calls.live(s.session, kind, said); kind != "" && live != said {
+				return live
+			}
+			if kind == "session" || member == "id" {
+				return said
+			}
+			return r.same.dirs.toLive(s.session, said)
+		})
 	}
 	r.out.put(piece{line: text})
 }
-
-func quoted(text string) []byte { return slices.Concat([]byte{'"'}, escaped(text), []byte{'"'}) }
 
 // fail answers a request with an error of ours.
 func (r *run) fail(id []byte, code int, text string) {

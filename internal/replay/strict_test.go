@@ -310,7 +310,8 @@ func TestStrict(t *testing.T) {
 		},
 		{
 			"a golden file, normalised",
-			`> "$client-1" initialize {"protocolVersion":1,"clientInfo":{"name":"errand","version":"$version"}}
+			`normalized $DIR $SERVERS ids times versions
+				> "$client-1" initialize {"protocolVersion":1,"clientInfo":{"name":"errand","version":"$version"}}
 				< "$client-1" = {"protocolVersion":1}
 				> "$client-2" session/new {"cwd":"$DIR","mcpServers":"$SERVERS"}
 				< "$client-2" = {"sessionId":"$session-1"}

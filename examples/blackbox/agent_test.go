@@ -3,6 +3,7 @@ package blackbox
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,7 +32,7 @@ func TestWritesWhatItMay(t *testing.T) {
 	turn.Permission("edit").Allow()
 	edit.Status("completed").Path("hello.txt")
 	turn.Stop("end_turn")
-	if text, err := os.ReadFile(filepath.Join(dir, "hello.txt")); err != nil || string(text) != "hello" {
+	if text, err := os.ReadFile(filepath.Join(dir, "hello.txt")); err != nil || strings.TrimSpace(string(text)) != "hello" {
 		t.Errorf("hello.txt has %q, %v", text, err)
 	}
 }

@@ -4,7 +4,11 @@
 //
 //	go test ./examples/blackbox
 //	go test ./examples/blackbox -agent "opencode acp"
+//	go test ./examples/blackbox -agent "$PWD/my-agent --config $PWD/test.json"
 //
-// agent_test.go is the suite of an agent; parent_test.go is for the other side, for who
+// A test runs in the directory of its package, not where go test was started, and the agent
+// in a directory made for it: paths are given whole.
+//
+// To copy it, see docs/testing.md. agent_test.go is the suite of an agent; parent_test.go is for the other side, for who
 // tests a client or a parent agent.
 package blackbox

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-var agent = flag.String("agent", "", `the command of the agent to test, such as "opencode acp"; empty for the scripted one`)
+var agent = flag.String("agent", "", `the command of the agent to test, such as "opencode acp" or "$PWD/my-agent --acp", with whole paths; empty for the scripted one`)
 
 // underTest is the command of the agent under test: put that of yours here.
 func underTest(t *testing.T) client.Command {

@@ -25,6 +25,21 @@ func refused(label, what string) func(r *recording) outcome {
 	}
 }
 
+// refusedOnly is refused where the same is to be accepted when nothing is wrong with it, as
+// by the request with the other label: who refuses everything has refused nothing.
+func refusedOnly(label, what, good string) func(r *recording) outcome {
+	return func(r *recording) outcome {
+		o := refused(label, what)(r)
+		if o.verdict != Pass {
+			return o
+		}
+		if c, no := r.result(good); c != nil && no != nil && c.answered {
+			return untried("one with which nothing is wrong is refused as well: " + no.why)
+		}
+		return o
+	}
+}
+
 // advertised returns a request that tries a capability, and its answer, which is a result.
 // Else no says why there is none; that is broken where the capability was advertised.
 func (r *recording) advertised(label string, capability ...string) (c *call, no *outcome) {

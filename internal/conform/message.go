@@ -74,6 +74,11 @@ func begins(v json.RawMessage, with string) bool {
 	return strings.HasPrefix(string(bytes.TrimSpace(v)), with)
 }
 
+// hasSomething reports whether there is a value, and more than null or an empty array.
+func hasSomething(v json.RawMessage) bool {
+	return v != nil && !isNull(v) && !(isArray(v) && len(elements(v)) == 0)
+}
+
 // field returns what stands at a path in a JSON value: the names of members one below the
 // other. Nil where there is nothing.
 func field(v json.RawMessage, path ...string) json.RawMessage {

@@ -157,6 +157,7 @@ func (a *actor) closeStdin() (ok bool) {
 	if a.p == nil || a.dead() {
 		return false
 	}
+	a.had()
 	a.mark(markEOF)
 	a.p.stdin.Close()
 	return true
@@ -185,6 +186,7 @@ func (a *actor) signal() (ok bool) {
 	if a.p == nil || a.dead() { // its number may be somebody else's
 		return false
 	}
+	a.had()
 	if ok = terminate(a.p.PID); ok {
 		a.mark(markSignal)
 	}
@@ -222,6 +224,15 @@ const (
 	noteUnknown = "unknown"
 	noteGone    = "gone" // of an answer that was waited for: nothing could come any more
 )
+
+// had marks what other processes the agent has, as left does: what it could leave.
+func (a *actor) had() {
+	note := noteNobody
+	if list, _ := survivors(a.p.runID, a.p.PID); len(list) > 0 {
+		note = strings.Join(list, "\n")
+	}
+	a.note("had", 0, note)
+}
 
 // left waits, as long as limit, for whatever the agent has started to go, and marks what
 // is left: the note is [noteNobody], [noteUnknown], or the processes, one a line.

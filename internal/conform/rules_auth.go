@@ -78,7 +78,11 @@ var authRules = []Rule{
 				}
 				return untried("session/new was refused for another reason: " + errorText(c.answer.Error))
 			}
-			return kept("session/new was answered with a session", append(login.entries(), c.entries()...)...)
+			before := r.call("new-first")
+			if before == nil || !before.answered || !isLogin(before.answer) {
+				return untried("there could be a session before authenticate already")
+			}
+			return kept("session/new was refused before it, and answered with a session after it", append(append(before.entries(), login.entries()...), c.entries()...)...)
 		},
 	},
 }

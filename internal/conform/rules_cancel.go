@@ -145,10 +145,13 @@ func judgeCancelSoon(r *recording) outcome {
 		if slow, ok := r.mark(label + "/slow"); ok && t.end >= slow.index {
 			return broken(fmt.Sprintf("it took %v from the cancel to the answer", r.sinceCancel(t)), entries...)
 		}
+		if t.stop != "cancelled" && !r.isLong() {
+			continue // it may have been over by itself
+		}
 		shown = append(shown, entries...)
 	}
 	if shown == nil {
-		return untried("no prompt that was cancelled was answered")
+		return untried("no turn is known to have ended for its cancel")
 	}
 	return kept("they did", shown...)
 }

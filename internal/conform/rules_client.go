@@ -12,13 +12,13 @@ var clientRules = []Rule{
 		ID: "client-fs-not-advertised", Title: "calls no fs method that the client does not offer", Level: Must,
 		Quote:  "If readTextFile or writeTextFile is false or not present, the Agent MUST NOT attempt to call the corresponding filesystem method.",
 		Source: "https://agentclientprotocol.com/protocol/file-system#checking-support",
-		judge:  judgeNotOffered("fs/", map[string][]string{"fs/read_text_file": {"fs", "readTextFile"}, "fs/write_text_file": {"fs", "writeTextFile"}}),
+		judge:  judgeNotOffered("fs/", "on a file", map[string][]string{"fs/read_text_file": {"fs", "readTextFile"}, "fs/write_text_file": {"fs", "writeTextFile"}}),
 	},
 	{
 		ID: "client-terminal-not-advertised", Title: "calls no terminal method that the client does not offer", Level: Must,
 		Quote:  "If terminal is false or not present, the Agent MUST NOT attempt to call any terminal methods.",
 		Source: "https://agentclientprotocol.com/protocol/terminals#checking-support",
-		judge: judgeNotOffered("terminal/", map[string][]string{
+		judge: judgeNotOffered("terminal/", "of the kind execute", map[string][]string{
 			"terminal/create": {"terminal"}, "terminal/output": {"terminal"}, "terminal/wait_for_exit": {"terminal"}, "terminal/kill": {"terminal"}, "terminal/release": {"terminal"},
 		}),
 	},
@@ -86,7 +86,7 @@ var clientRules = []Rule{
 }
 
 // judgeNotOffered judges calls of methods that need a capability of the client.
-func judgeNotOffered(prefix string, needs map[string][]string) func(*recording) outcome {
+func judgeNotOffered(prefix, what string, needs map[string][]string) func(*recording) outcome {
 	return func(r *recording) outcome {
 		for i, m := range r.agent() {
 			if path := needs[m.Method]; path != nil && m.isRequest() && !r.offered(path...) {
@@ -98,16 +98,40 @@ func judgeNotOffered(prefix string, needs map[string][]string) func(*recording) 
 				return untried("it was advertised in the scene " + r.scene)
 			}
 		}
-		// That nothing was called shows only where there was something to do.
-		for _, t := range r.turns() {
-			for u := range r.updates(t.sentAt, t.end) {
-				if u.kind == "tool_call" && t.answered {
-					return kept("a tool was called, and no "+prefix+" method", append(r.sent("initialize"), r.at(u.at, t.end)...)...)
-				}
+		// That nothing was called shows only where there was something to do, and it was done.
+		for _, c := range r.calls() {
+			if (c.kind == "execute") == (prefix == "terminal/") && c.ended.status == "completed" {
+				return kept("a tool that might have was carried out, and called no "+prefix+" method", append(r.sent("initialize"), r.at(c.announced.at, c.ended.at)...)...)
 			}
 		}
-		return untried(noCalls)
+		return untried("no tool call " + what + " was carried out; --prompt tool=… and command=… say what makes the agent do it")
 	}
+}
+
+// doneCall is a tool call with its kind, as it was said last, and its last status.
+type doneCall struct {
+	announced, ended update
+	kind             string
+}
+
+// calls are the tool calls that were announced.
+func (r *recording) calls() []doneCall {
+	var all []doneCall
+	at := map[callKey]int{}
+	for u := range r.callUpdates() {
+		i, known := at[u.key()]
+		if !known {
+			i, at[u.key()] = len(all), len(all)
+			all = append(all, doneCall{announced: u})
+		}
+		if kind, ok := stringField(u.body, "kind"); ok {
+			all[i].kind = kind
+		}
+		if u.status != "" {
+			all[i].ended = u
+		}
+	}
+	return all
 }
 
 // sent is the request with this label.

@@ -71,6 +71,9 @@ var initializeRules = []Rule{
 			if wrong := agentCapabilities.misfits("agentCapabilities", caps); len(wrong) > 0 {
 				return broken(say(wrong), c.entries()...)
 			}
+			if !agentCapabilities.has(caps) {
+				return untried("it advertises none of the capabilities that the schema has, whose type could be seen")
+			}
 			return kept("they are of their types", c.entries()...)
 		},
 	},

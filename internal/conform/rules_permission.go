@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,67 +75,83 @@ const noPermission = "the agent asked for no permission; --prompt tool=… says 
 // allAsks returns every permission request.
 func (r *recording) allAsks() []ask { return r.asks(0, len(r.entries)) }
 
-// eachAsk judges every permission request alike: wrong says what is wrong with one.
-func eachAsk(good string, wrong func(r *recording, q ask) string) func(*recording) outcome {
+// eachAsk judges every permission request alike: wrong says what is wrong with one, and
+// whether the rule is about it at all; none is why it may be about none of them.
+func eachAsk(good, none string, wrong func(r *recording, q ask) (why string, counts bool)) func(*recording) outcome {
 	return func(r *recording) outcome {
 		var shown []transcript.Entry
-		for _, q := range r.allAsks() {
-			if why := wrong(r, q); why != "" {
+		all := r.allAsks()
+		for _, q := range all {
+			why, counts := wrong(r, q)
+			switch {
+			case why != "":
 				return broken(why, r.at(q.at)...)
+			case counts:
+				shown = append(shown, r.entries[q.at])
 			}
-			shown = append(shown, r.entries[q.at])
 		}
-		if shown == nil {
+		switch {
+		case len(all) == 0:
 			return untried(noPermission)
+		case shown == nil:
+			return untried(none)
 		}
 		return kept(good, shown...)
 	}
 }
 
+// options are what a permission request offers.
+func (q ask) options() []json.RawMessage { return elements(field(q.request.Params, "options")) }
+
 var (
-	judgePermissionShape = eachAsk("all requests are of their shape", func(_ *recording, q ask) string {
+	judgePermissionShape = eachAsk("all requests are of their shape", "", func(_ *recording, q ask) (string, bool) {
 		found := permissionRequest.misfits("params", q.request.Params)
-		return say(slices.DeleteFunc(found, func(m misfit) bool { return m.unknown }))
+		return say(slices.DeleteFunc(found, func(m misfit) bool { return m.unknown })), true
 	})
 
-	judgeOptions = eachAsk("there are options in all requests", func(_ *recording, q ask) string {
-		if isArray(field(q.request.Params, "options")) && len(elements(field(q.request.Params, "options"))) == 0 {
-			return "there are no options"
+	judgeOptions = eachAsk("there are options in all requests", "no request had a list of options", func(_ *recording, q ask) (string, bool) {
+		if isArray(field(q.request.Params, "options")) && len(q.options()) == 0 {
+			return "there are no options", true
 		}
-		return ""
+		return "", len(q.options()) > 0 // else permission-shape says so
 	})
 
-	judgeOptionIDs = eachAsk("no id stands twice in a request", func(_ *recording, q ask) string {
+	judgeOptionIDs = eachAsk("no id stands twice in a request", "no request had two options", func(_ *recording, q ask) (string, bool) {
 		var ids []string
-		for _, o := range elements(field(q.request.Params, "options")) {
+		for _, o := range q.options() {
 			id, ok := stringField(o, "optionId")
 			if ok && slices.Contains(ids, id) {
-				return fmt.Sprintf("two options have the id %q", short(id, 80))
+				return fmt.Sprintf("two options have the id %q", short(id, 80)), true
 			}
-			ids = append(ids, id)
-		}
-		return ""
-	})
-
-	judgeOptionKinds = eachAsk("all kinds are known", func(_ *recording, q ask) string {
-		for _, o := range elements(field(q.request.Params, "options")) {
-			if kind, ok := stringField(o, "kind"); ok && !slices.Contains(optionKinds.known, kind) {
-				return fmt.Sprintf("the schema lists no option of the kind %q", short(kind, 80))
+			if ok {
+				ids = append(ids, id)
 			}
 		}
-		return ""
+		return "", len(ids) > 1
 	})
 
-	judgePermissionAnnounced = eachAsk("each was asked for a call that was known", func(r *recording, q ask) string {
+	judgeOptionKinds = eachAsk("all kinds are known", "no request had an option with a kind", func(_ *recording, q ask) (string, bool) {
+		some := false
+		for _, o := range q.options() {
+			kind, ok := stringField(o, "kind")
+			if ok && !slices.Contains(optionKinds.known, kind) {
+				return fmt.Sprintf("the schema lists no option of the kind %q", short(kind, 80)), true
+			}
+			some = some || ok
+		}
+		return "", some
+	})
+
+	judgePermissionAnnounced = eachAsk("each was asked for a call that was known", "no request was for a call with an id", func(r *recording, q ask) (string, bool) {
+		if q.call == "" {
+			return "", false // permission-shape says so
+		}
 		for u := range r.updates(0, q.at) {
 			if u.kind == "tool_call" && u.key() == (callKey{q.session, q.call}) {
-				return ""
+				return "", true
 			}
 		}
-		if q.call == "" {
-			return "" // permission-shape says so
-		}
-		return fmt.Sprintf("there was no tool_call %q before this", short(q.call, 80))
+		return fmt.Sprintf("there was no tool_call %q before this", short(q.call, 80)), true
 	})
 )
 
@@ -184,6 +201,20 @@ func (r *recording) filesAfter(label string) string {
 	return m.note
 }
 
+// invisible says why it cannot be seen of an agent whether it does something or not: what
+// it did when it was allowed to could not be seen either. Nil: it can.
+func (r *recording) invisible() *outcome {
+	t, q, no := r.kindAnswered("allow", "allow")
+	if no != nil {
+		return no
+	}
+	if r.filesAfter("allow") != "" || slices.ContainsFunc(r.statusesAfter(t, q), func(u update) bool { return u.status == "completed" }) {
+		return nil
+	}
+	o := untried("it does not show when something is done: of what was allowed, there was no file, and no call that was completed")
+	return &o
+}
+
 func listed(files string) string { return short(strings.ReplaceAll(files, "\n", ", "), 200) }
 
 func judgeAwaited(r *recording) outcome {
@@ -215,6 +246,9 @@ func judgeAwaited(r *recording) outcome {
 	}
 	if shown == nil {
 		return untried("no permission request was answered")
+	}
+	if no := r.invisible(); no != nil {
+		return *no
 	}
 	return kept(fmt.Sprintf("nothing was done in the %v until the answer", held), shown...)
 }
@@ -273,6 +307,9 @@ func judgeRejected(r *recording) outcome {
 			return broken("the call was completed after it was rejected", r.at(q.at, q.answerAt, u.at)...)
 		}
 	}
+	if no := r.invisible(); no != nil {
+		return *no
+	}
 	return kept("the call was not completed, and nothing has changed in the session's directory", append(r.at(q.at, q.answerAt), t.entries()...)...)
 }
 
@@ -315,6 +352,9 @@ func judgePermissionError(r *recording) outcome {
 		return broken("the next prompt was not answered", shown...)
 	case after.answer.Error != nil:
 		return broken("the next prompt was answered with an error: "+errorText(after.answer.Error), append(shown, after.entries()...)...)
+	}
+	if no := r.invisible(); no != nil {
+		return *no
 	}
 	return kept("the call was not completed, the turn ended, and the next prompt was answered", append(shown, after.entries()...)...)
 }

@@ -183,7 +183,7 @@ func judgeBusy(r *recording) outcome {
 	shown := append(first.entries(), second.entries()...)
 	switch {
 	case first.answered && first.answerAt < second.sentAt:
-		return untried("the first turn had ended before the second prompt was sent; --prompt slow=… says what takes longer")
+		return untried("the first turn had ended before the second prompt was sent; --prompt long=… says what takes longer")
 	case !first.answered:
 		return broken("the first: "+first.why, shown...)
 	case !second.answered:

@@ -81,26 +81,26 @@ var sessionRules = []Rule{
 		Quote:  "This directory: MUST be an absolute path",
 		Source: sessionSetupPage + "#working-directory",
 		scenes: []string{"directories"},
-		judge:  refused("new-relative", `session/new in the directory "."`),
+		judge:  refusedOnly("new-relative", `session/new in the directory "."`, "new-after"),
 	},
 	{
 		ID: "cwd-missing", Title: "a directory that does not exist is refused", Level: Manners,
 		Quote:  "Where the session cannot work it fails later, in the middle of a turn, and nobody knows why.",
 		scenes: []string{"directories"},
-		judge:  refused("new-missing", "session/new in a directory that does not exist"),
+		judge:  refusedOnly("new-missing", "session/new in a directory that does not exist", "new-after"),
 	},
 	{
 		ID: "cwd-file", Title: "a file in place of a directory is refused", Level: Manners,
 		Quote:  "Where the session cannot work it fails later, in the middle of a turn, and nobody knows why.",
 		scenes: []string{"directories"},
-		judge:  refused("new-file", "session/new in a file"),
+		judge:  refusedOnly("new-file", "session/new in a file", "new-after"),
 	},
 	{
 		ID: "session-params", Title: "session/new without a directory is refused", Level: Manners,
 		Quote:  `NewSessionRequest: "required": ["cwd", "mcpServers"]; an agent that makes up what is missing works where nobody expects it`,
 		Source: schemaPlace + "NewSessionRequest",
 		scenes: []string{"directories"},
-		judge:  refused("new-without-cwd", "session/new without a cwd"),
+		judge:  refusedOnly("new-without-cwd", "session/new without a cwd", "new-after"),
 	},
 	{
 		ID: "session-after-refusal", Title: "after requests that were wrong a right one is answered", Level: Manners,
@@ -185,7 +185,7 @@ var sessionRules = []Rule{
 			if r.call("set-mode-unknown") == nil && r.stopped == "" {
 				return untried("the session has no modes")
 			}
-			return refused("set-mode-unknown", "session/set_mode with a mode that there is none of")(r)
+			return refusedOnly("set-mode-unknown", "session/set_mode with a mode that there is none of", "set-mode-back")(r)
 		},
 	},
 	{
@@ -268,7 +268,7 @@ var sessionRules = []Rule{
 			if r.call("list-bad-cursor") == nil && r.stopped == "" {
 				return untried("it does not advertise sessionCapabilities.list")
 			}
-			return refused("list-bad-cursor", "session/list with a cursor that is none")(r)
+			return refusedOnly("list-bad-cursor", "session/list with a cursor that is none", "list")(r)
 		},
 	},
 	{
@@ -391,7 +391,7 @@ var sessionRules = []Rule{
 			if r.call("load-unknown") == nil && r.stopped == "" {
 				return untried("it does not advertise loadSession")
 			}
-			return refused("load-unknown", "session/load of a session that there is none of")(r)
+			return refusedOnly("load-unknown", "session/load of a session that there is none of", "load")(r)
 		},
 	},
 	{

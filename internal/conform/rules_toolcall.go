@@ -87,6 +87,7 @@ func judgeAnnounced(r *recording) outcome {
 
 func judgeCallIDs(r *recording) outcome {
 	announced := map[callKey]int{}
+	last := map[string]int{} // of each session
 	var shown []transcript.Entry
 	for u := range r.callUpdates() {
 		if u.kind != "tool_call" {
@@ -96,10 +97,16 @@ func judgeCallIDs(r *recording) outcome {
 			return broken(fmt.Sprintf("there was a tool_call %q before", short(u.call, 80)), r.at(at, u.at)...)
 		}
 		announced[u.key()] = u.at
-		shown = append(shown, r.entries[u.at])
+		if before, second := last[u.session]; second {
+			shown = append(shown, r.at(before, u.at)...)
+		}
+		last[u.session] = u.at
 	}
-	if shown == nil {
+	switch {
+	case len(announced) == 0:
 		return untried(noCalls)
+	case shown == nil:
+		return untried("no session had two tool calls, and of one alone nothing can be said; --prompt tool=… says what makes the agent call one")
 	}
 	return kept("no id was used twice", shown...)
 }

@@ -32,7 +32,7 @@ var updateRules = []Rule{
 	{
 		ID: "update-plan", Title: "a plan's entries have content, priority and status", Level: Must,
 		Quote:  `PlanEntry: "required": ["content", "priority", "status"]`,
-		Source: schemaPlace + "PlanEntry", judge: shaped("plan"),
+		Source: schemaPlace + "PlanEntry", judge: shapedWith([]string{"entries"}, "plan"),
 	},
 	{
 		ID: "update-tool-call", Title: "a tool call has an id and a title, and content of a known form", Level: Must,
@@ -42,7 +42,7 @@ var updateRules = []Rule{
 	{
 		ID: "update-commands", Title: "commands have a name and a description", Level: Must,
 		Quote:  `AvailableCommandsUpdate: "required": ["availableCommands"]; AvailableCommand: "required": ["name", "description"]`,
-		Source: schemaPlace + "AvailableCommand", judge: shaped("available_commands_update"),
+		Source: schemaPlace + "AvailableCommand", judge: shapedWith([]string{"availableCommands"}, "available_commands_update"),
 	},
 	{
 		ID: "update-mode", Title: "a change of the mode names the mode", Level: Must,
@@ -52,12 +52,12 @@ var updateRules = []Rule{
 	{
 		ID: "update-config", Title: "config options have an id, a name, values and a current one", Level: Must,
 		Quote:  `ConfigOptionUpdate: "required": ["configOptions"]; SessionConfigOption: "required": ["id", "name"]; SessionConfigSelect: "required": ["currentValue", "options"]`,
-		Source: schemaPlace + "SessionConfigOption", judge: shaped("config_option_update"),
+		Source: schemaPlace + "SessionConfigOption", judge: shapedWith([]string{"configOptions"}, "config_option_update"),
 	},
 	{
 		ID: "update-session-info", Title: "a session's title and time are texts", Level: Must,
 		Quote:  `SessionInfoUpdate: "title": {"type": ["string", "null"]}, "updatedAt": {"type": ["string", "null"]}`,
-		Source: schemaPlace + "SessionInfoUpdate", judge: shaped("session_info_update"),
+		Source: schemaPlace + "SessionInfoUpdate", judge: shapedWith([]string{"title", "updatedAt"}, "session_info_update"),
 	},
 	{
 		ID: "update-usage", Title: "usage has the tokens used and the size of the context", Level: Must,
@@ -77,7 +77,7 @@ var updateRules = []Rule{
 	{
 		ID: "update-after-turn", Title: "what belongs to a turn comes before its answer", Level: Manners,
 		Quote:  "\"Turn ends and the Agent sends the session/prompt response\" (overview#message-flow): a client that shows or keeps a turn's text takes the answer for its end; later text is lost, or stands in the next turn.",
-		scenes: []string{"content", "permission", "client"}, judge: judgeAfterTurn,
+		scenes: []string{"content", "permission", "tools", "client"}, judge: judgeAfterTurn,
 	},
 }
 
@@ -92,9 +92,14 @@ func (u update) misfitsOf(unknown bool) []misfit {
 }
 
 // shaped judges the shapes of updates of some kinds.
-func shaped(kinds ...string) func(*recording) outcome {
+func shaped(kinds ...string) func(*recording) outcome { return shapedWith(nil, kinds...) }
+
+// shapedWith is shaped for updates that may say nothing: only those that have something in
+// one of the members show anything.
+func shapedWith(members []string, kinds ...string) func(*recording) outcome {
 	return func(r *recording) outcome {
 		var shown []transcript.Entry
+		empty := false
 		for u := range r.allUpdates() {
 			if !slices.Contains(kinds, u.kind) {
 				continue
@@ -102,9 +107,16 @@ func shaped(kinds ...string) func(*recording) outcome {
 			if found := u.misfitsOf(false); len(found) > 0 {
 				return broken(u.kind+": "+say(found), r.at(u.at)...)
 			}
+			if members != nil && !slices.ContainsFunc(members, func(name string) bool { return hasSomething(field(u.body, name)) }) {
+				empty = true
+				continue
+			}
 			shown = append(shown, r.entries[u.at])
 		}
-		if shown == nil {
+		switch {
+		case shown == nil && empty:
+			return untried("there was nothing in any " + join(kinds))
+		case shown == nil:
 			return untried("the agent sent no " + join(kinds))
 		}
 		return kept("all of them are of their shape", shown...)
@@ -166,12 +178,12 @@ func judgeValues(r *recording) outcome {
 		if found := u.misfitsOf(true); len(found) > 0 {
 			return broken(say(found), r.at(u.at)...)
 		}
-		if u.isCall() || u.kind == "plan" {
+		if u.isCall() && (hasSomething(field(u.body, "status")) || hasSomething(field(u.body, "kind"))) || u.kind == "plan" && hasSomething(field(u.body, "entries")) {
 			shown = append(shown, r.entries[u.at])
 		}
 	}
 	if shown == nil {
-		return untried("the agent sent no tool call and no plan")
+		return untried("the agent sent no tool call with a kind or a status, and no plan")
 	}
 	return kept("all of them are known", shown...)
 }

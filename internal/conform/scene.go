@@ -24,5 +24,6 @@ var scenes = []scene{
 	sceneCancel,
 	sceneCancelPermission,
 	sceneBusy,
+	sceneTools,
 	sceneClient,
 }

@@ -80,7 +80,6 @@ func (a *actor) cancelMid(session string) bool {
 	if !ok {
 		return false
 	}
-	a.settle(afterTurn, time.Second)
 	// In the same session: that is where a client goes on.
 	a.converse("mid-after", session, a.prompt(PromptText))
 	stop, _ := stringField(answer.Result, "stopReason")
@@ -108,6 +107,7 @@ func (a *actor) endCancelled(p pending) {
 		a.mark(p.label + "/slow")
 		a.awaitFor(p, a.opts.ExitTimeout)
 	}
+	a.settle(afterTurn, time.Second) // what should have come before the answer
 }
 
 // sceneCancelPermission cancels while a permission request is open: once it is answered as

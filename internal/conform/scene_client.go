@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // sceneClient offers the agent our files and terminals, allows what it asks for, and sees
@@ -26,8 +27,14 @@ var sceneClient = scene{
 			a.answer("terminal/"+method, how)
 		}
 		session, ok := a.session()
-		if ok && a.converse("files", session, a.prompt(PromptTool)) {
-			a.converse("command", session, a.prompt(PromptCommand))
+		for _, turn := range []struct {
+			label string
+			kind  PromptKind
+		}{{"files", PromptTool}, {"command", PromptCommand}} {
+			if !ok || !a.converse(turn.label, session, a.prompt(turn.kind)) {
+				return
+			}
+			a.settle(afterTurn, time.Second) // what should have come before the answer
 		}
 	},
 }

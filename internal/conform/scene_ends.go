@@ -38,16 +38,24 @@ func (a *actor) speaking() (ok bool) {
 	_, m, ok := a.waitFor(p.sent+1, a.opts.Timeout, func(m message) bool {
 		return m.Method == "session/update" && isSpeech(m) || m.isResponse() && sameJSON(m.ID, p.id)
 	})
+	if ok && !m.isResponse() {
+		// Who has said all that it has to say is over at once.
+		if _, answer, over := a.waitFor(p.sent+1, midTurn, p.isAnswer); over {
+			m = answer
+		}
+	}
 	switch {
 	case !ok:
 		a.stop("the agent said nothing to %q within %v", short(a.prompt(PromptLong), 60), a.opts.Timeout)
 	case m.isResponse():
-		a.stop("the turn was over before anything could happen in it; --prompt %s=… says what makes the agent speak for a while", PromptLong)
+		a.stop(turnOver)
 	default:
 		return true
 	}
 	return false
 }
+
+const turnOver = "the turn was over before anything could happen in it; --prompt long=… says what makes the agent speak for a while"
 
 // isSpeech reports whether an update is the model's own: commands and titles come at any
 // time.

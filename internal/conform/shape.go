@@ -41,6 +41,18 @@ const (
 	kindChoice  kind = "one of several"
 )
 
+// has reports whether an object has one of the fields that the shape names.
+func (s *shape) has(raw json.RawMessage) bool {
+	for _, named := range []fields{s.needs, s.may} {
+		for name := range named {
+			if at := field(raw, name); at != nil && !isNull(at) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // misfit is one place where a value is not of its shape.
 type misfit struct {
 	path    string // "params.update.entries[0].status"

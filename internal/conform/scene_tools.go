@@ -1,0 +1,22 @@
+package conform
+
+import "time"
+
+// sceneTools has the agent call tools in one session, and gives it nothing but leave to.
+var sceneTools = scene{
+	name:  "tools",
+	about: "two tool calls and a command in one session, all allowed, with nothing of the client's on offer",
+	play: func(a *actor) {
+		a.answer("session/request_permission", allowPermission)
+		session, ok := a.session()
+		for _, turn := range []struct {
+			label string
+			kind  PromptKind
+		}{{"one", PromptTool}, {"two", PromptTool}, {"command", PromptCommand}} {
+			if !ok || !a.converse(turn.label, session, a.prompt(turn.kind)) {
+				return
+			}
+			a.settle(afterTurn, time.Second) // what should have come before the answer
+		}
+	},
+}

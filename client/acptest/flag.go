@@ -3,7 +3,8 @@ package acptest
 import "flag"
 
 // UpdateFlag declares the flag -update, with which [Golden] writes its files anew, unless the
-// test binary has one. Call it in TestMain, where the flags of all packages are declared.
+// test binary has one. Call it in TestMain, where the flags of all packages are declared. A
+// package without it answers -update with Go's usage, and fails.
 func UpdateFlag() {
 	if flag.Lookup("update") == nil {
 		flag.Bool("update", false, "write golden files anew")

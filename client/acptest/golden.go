@@ -21,9 +21,10 @@ import (
 //	acptest.Golden(t, "testdata/hello.ndjson", agent.Transcript(),
 //		transcript.IDs(), transcript.Times(), transcript.Versions(), transcript.Path(dir, "$DIR"))
 //
-// A conversation is whole once the agent was closed. The order of members in a JSON object makes
-// no difference. With the flag -update, which [UpdateFlag] declares, the file is written
-// anew, and its directory made.
+// A conversation is whole once the agent was closed. Lines of stderr come by a way of their
+// own, sooner or later among the frames: transcript.Without leaves them out. The order of
+// members in a JSON object makes no difference. With the flag -update, which [UpdateFlag]
+// declares, the file is written anew, and its directory made.
 func Golden(t testing.TB, file string, got *transcript.Transcript, rules ...transcript.Rule) {
 	t.Helper()
 	got = got.Normalize(rules...)

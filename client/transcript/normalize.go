@@ -24,26 +24,29 @@ const maxRounds = 10
 // Normalize returns a copy of t to which the rules were applied, one after the other, again
 // and again until they change nothing more: what was normalized stays as it is when it is
 // normalized again. What the rules leave alone stays, but for white space between the tokens
-// of frames.
+// of frames. Of nil it is nil.
 func (t *Transcript) Normalize(rules ...Rule) *Transcript {
+	if t == nil {
+		return nil
+	}
 	d := newDraft(t)
 	for _, r := range rules {
 		d.header.Normalized = append(d.header.Normalized, r.puts...)
 	}
 	slices.Sort(d.header.Normalized)
 	d.header.Normalized = slices.Compact(d.header.Normalized)
-	var before, after bytes.Buffer
+	var before []byte
 	for range maxRounds {
 		for _, r := range rules {
 			if r.apply != nil {
 				r.apply(d)
 			}
 		}
-		d.transcript().WriteTo(&after)
-		if bytes.Equal(before.Bytes(), after.Bytes()) {
+		after := d.lines()
+		if bytes.Equal(before, after) {
 			break
 		}
-		before, after = after, bytes.Buffer{}
+		before = after
 	}
 	return d.transcript()
 }
@@ -87,6 +90,16 @@ func (d *draft) transcript() *Transcript {
 		t.Entries = append(t.Entries, e.Entry)
 	}
 	return t
+}
+
+// lines are what would be written of d, were it from anybody.
+func (d *draft) lines() []byte {
+	t := d.transcript()
+	out := append(appendHeader(nil, t.Header), '\n')
+	for _, e := range t.Entries {
+		out = append(appendEntry(out, e), '\n')
+	}
+	return out
 }
 
 // messages calls f for each message: the frame, or those in it.

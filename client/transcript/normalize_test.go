@@ -131,7 +131,7 @@ func TestNormalize(t *testing.T) {
 		{
 			name: "versions and the command", rules: []transcript.Rule{transcript.Versions(), transcript.Command("agent")},
 			header: `{"transcript":1,"startedAt":"2026-01-02T15:04:05.123Z","runId":"RUN-0123456789","client":{"name":"errand","version":"$version"},"command":["agent"],"dir":"/tmp/x1"}`,
-			says: `["versions"]`,
+			says:   `["versions"]`,
 			in: []string{
 				client(`{"id":1,"method":"initialize","params":{"clientInfo":{"name":"errand","version":"v0.3.1"}}}`),
 				agent(`{"id":1,"result":{"agentInfo":{"version":"9"}}}`),

@@ -1,11 +1,5 @@
 package transcript
 
-import (
-	"cmp"
-	"slices"
-	"strings"
-)
-
 // IDs replaces what is made up anew in each run, by order of appearance:
 //
 //	$run                     the run
@@ -89,44 +83,11 @@ func (d *draft) otherIDs() {
 			long = append(long, id)
 		}
 	}
-	// Of two ids that begin at the same place the longer one is meant.
-	slices.SortFunc(long, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	find := newFinder(long)
 	d.strings(func(s string) string {
 		if known := names[s]; known != "" {
 			return known
 		}
-		return replaceAll(s, long, names)
+		return find.replace(s, names)
 	})
-}
-
-// replaceAll replaces the words in s that are among ids, in one pass: what took the place of
-// one is not looked at again.
-func replaceAll(s string, ids []string, names map[string]string) string {
-	var out strings.Builder
-	rest := 0
-	for i := 0; i < len(s); {
-		id := wordAt(s, i, ids)
-		if id == "" {
-			i++
-			continue
-		}
-		out.WriteString(s[rest:i])
-		out.WriteString(names[id])
-		i += len(id)
-		rest = i
-	}
-	if rest == 0 {
-		return s
-	}
-	out.WriteString(s[rest:])
-	return out.String()
-}
-
-func wordAt(s string, i int, ids []string) string {
-	for _, id := range ids {
-		if s[i] == id[0] && strings.HasPrefix(s[i:], id) && wordEnds(s, i, i+len(id)) {
-			return id
-		}
-	}
-	return ""
 }

@@ -99,16 +99,26 @@ func Without(from From) Rule {
 func Merge() Rule {
 	return Rule{name: ruleName("Merge"), apply: func(d *draft) {
 		var kept []*draftEntry
-		var open *node   // the text of the last entry, if that is a chunk
-		var alike string // the chunk without its text
+		var open *node    // the text of the last entry, if that is a chunk
+		var alike string  // the chunk without its text
+		var said []string // the texts of those that are put into it
+		closed := func() {
+			if len(said) > 1 {
+				open.text = strings.Join(said, "")
+			}
+			said = said[:0]
+		}
 		for _, e := range d.entries {
 			chunk, rest := chunkText(e)
-			if chunk != nil && open != nil && rest == alike {
-				open.text += chunk.text
-				continue
+			if chunk == nil || open == nil || rest != alike {
+				closed()
+				kept, open, alike = append(kept, e), chunk, rest
 			}
-			kept, open, alike = append(kept, e), chunk, rest
+			if chunk != nil {
+				said = append(said, chunk.text)
+			}
 		}
+		closed()
 		d.entries = kept
 	}}
 }

@@ -3,6 +3,7 @@ package transcript
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -21,9 +22,10 @@ func appendHeader(line []byte, h Header) []byte {
 	}
 	line = append(line, `{"transcript":`...)
 	line = strconv.AppendInt(line, int64(version), 10)
-	if !h.StartedAt.IsZero() {
+	// One that cannot be written is as good as not known.
+	if at, err := h.StartedAt.MarshalText(); err == nil && !h.StartedAt.IsZero() {
 		line = append(line, `,"startedAt":`...)
-		line = appendString(line, h.StartedAt.Format(time.RFC3339Nano))
+		line = appendString(line, string(at))
 	}
 	line = append(line, `,"runId":`...)
 	line = appendString(line, h.RunID)
@@ -47,9 +49,12 @@ func appendHeader(line []byte, h Header) []byte {
 	return append(line, '}')
 }
 
+// farthest bounds At, in both directions: 31 years.
+const farthest = 1e12 * time.Millisecond
+
 func appendEntry(line []byte, e Entry) []byte {
 	line = append(line, '{')
-	if us := e.At.Round(time.Microsecond).Microseconds(); us != 0 {
+	if us := min(max(e.At, -farthest), farthest).Round(time.Microsecond).Microseconds(); us != 0 {
 		line = append(line, `"ms":`...)
 		line = strconv.AppendFloat(line, float64(us)/1e3, 'f', -1, 64)
 		line = append(line, ',')
@@ -98,14 +103,20 @@ func oneLine(frame json.RawMessage) []byte {
 }
 
 // IsFrame reports whether text is what a transcript has as a Frame: one JSON object or
-// array.
+// array, nested less deeply than encoding/json takes, so that the line around it can be read.
 func IsFrame(text []byte) bool {
 	s := wire.NewScan(text)
 	if c := s.Kind(); c != '{' && c != '[' {
 		return false
 	}
 	// It is quick, and there is more than it reads.
-	return s.Skip() != nil && s.End() || json.Valid(text)
+	return (s.Skip() != nil && s.End() || json.Valid(text)) && fits(text)
+}
+
+// fits reports whether a line can hold text, which is valid: it is one level deeper.
+func fits(text []byte) bool {
+	const deepest = 10_000 // what encoding/json takes
+	return bytes.Count(text, []byte("{"))+bytes.Count(text, []byte("[")) < deepest || json.Valid(slices.Concat([]byte("["), text, []byte("]")))
 }
 
 // appendString appends s as a JSON string that a terminal can be shown.

@@ -10,11 +10,15 @@ import (
 	"github.com/errand-acp/errand/internal/visible"
 )
 
-// shown is how much of a frame or a line String shows, in bytes.
-const shown = 600
+// shown is how much of a frame or a line String shows, in bytes, and shownName of an id or
+// the name of a method.
+const (
+	shown     = 600
+	shownName = 100
+)
 
 // String shows t to people, one line an entry. What the agent wrote is shown with control
-// characters and the like made visible, and long frames are cut:
+// characters and the like made visible, and what is long is cut:
 //
 //	run 4A7…: opencode acp, in /abs/project
 //	     0.512 client -> initialize #1 {"protocolVersion":1,…}
@@ -23,14 +27,14 @@ const shown = 600
 //	     9.300 end: exit status 0, after eof
 func (t *Transcript) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "run %s: %s, in %s\n", visible.Line(t.Header.RunID),
-		visible.Line(strings.Join(t.Header.Command, " ")), visible.Line(t.Header.Dir))
+	fmt.Fprintf(&b, "run %s: %s, in %s\n", label(t.Header.RunID),
+		excerpt(strings.Join(t.Header.Command, " "), 0), excerpt(t.Header.Dir, 0))
 	asked := pending{}
 	for _, e := range t.Entries {
 		at := fmt.Sprintf("%10.3f ", float64(e.At)/float64(time.Millisecond))
 		switch {
 		case e.End != nil:
-			fmt.Fprintf(&b, "%send: %s\n", at, visible.Line(e.End.String()))
+			fmt.Fprintf(&b, "%send: %s\n", at, excerpt(e.End.String(), 0))
 		case len(e.Frame) > 0:
 			all := parts(e.Frame)
 			if len(all) == 0 {
@@ -72,13 +76,13 @@ type pending map[string]string
 // line shows one message.
 func (asked pending) line(from From, text json.RawMessage) string {
 	m := parseMessage(text)
-	id := visible.Line(string(m.ID))
+	id := label(string(m.ID))
 	switch {
 	case m.IsResponse():
 		key := string(other(from)) + string(m.ID)
 		method := asked[key]
 		delete(asked, key)
-		what := strings.TrimLeft(visible.Line(method)+" #"+id, " ")
+		what := strings.TrimLeft(label(method)+" #"+id, " ")
 		if m.Error != nil {
 			return what + " = error " + excerpt(string(m.Error), 0)
 		}
@@ -86,7 +90,7 @@ func (asked pending) line(from From, text json.RawMessage) string {
 	case m.Method == "":
 		return excerpt(string(text), 0) // it makes no sense as a frame
 	}
-	what := visible.Line(m.Method)
+	what := label(m.Method)
 	if m.ID != nil {
 		asked[string(from)+string(m.ID)] = m.Method
 		what += " #" + id
@@ -96,10 +100,15 @@ func (asked pending) line(from From, text json.RawMessage) string {
 
 // excerpt shows a line, or its beginning: the whole of it had size bytes, or as many as
 // text has if that is 0.
-func excerpt(text string, size int64) string {
+func excerpt(text string, size int64) string { return clip(text, size, shown) }
+
+// label shows an id or a name, or its beginning.
+func label(text string) string { return clip(text, 0, shownName) }
+
+func clip(text string, size int64, most int) string {
 	whole := max(size, int64(len(text)))
-	if len(text) > shown {
-		text = text[:shown]
+	if len(text) > most {
+		text = text[:most]
 		for range utf8.UTFMax - 1 { // not in the middle of a character
 			if r, n := utf8.DecodeLastRuneInString(text); r != utf8.RuneError || n != 1 {
 				break

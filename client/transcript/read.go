@@ -92,6 +92,10 @@ func (v versionError) Error() string {
 	return fmt.Sprintf("version %d of the format, and only %d is known", int(v), Version)
 }
 
+func unknownFrom(f From) error {
+	return fmt.Errorf("from is %.40q: not %q, %q or %q", f, FromClient, FromAgent, FromStderr)
+}
+
 // ReadFile reads the transcript of one conversation. A file that holds none or several is
 // an error: [Read] reads those.
 func ReadFile(name string) (*Transcript, error) {
@@ -154,7 +158,7 @@ func parse(line []byte) (*Header, *Entry, error) {
 	e := &Entry{From: f.From, End: f.End}
 	if f.MS != "" {
 		ms, err := f.MS.Float64()
-		if err != nil || !(math.Abs(ms) < 1e12) {
+		if err != nil || !(math.Abs(ms) <= farthest.Seconds()*1e3) {
 			return nil, nil, fmt.Errorf("ms is %s", f.MS)
 		}
 		e.At = time.Duration(math.Round(ms*1e3)) * time.Microsecond
@@ -163,10 +167,8 @@ func parse(line []byte) (*Header, *Entry, error) {
 		e.From = ""
 		return nil, e, nil
 	}
-	switch f.From {
-	case FromClient, FromAgent, FromStderr:
-	default:
-		return nil, nil, fmt.Errorf("from is %q: not %q, %q or %q", f.From, FromClient, FromAgent, FromStderr)
+	if !f.From.known() {
+		return nil, nil, unknownFrom(f.From)
 	}
 	switch {
 	case len(f.Frame) > 0 && string(f.Frame) != "null":

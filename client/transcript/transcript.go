@@ -49,6 +49,8 @@ const (
 	FromStderr From = "stderr" // the agent's stderr
 )
 
+func (f From) known() bool { return f == FromClient || f == FromAgent || f == FromStderr }
+
 // Entry is a line after the header. It has one of Frame, Text and End; without any of
 // them it is a Text that is empty.
 type Entry struct {
@@ -99,13 +101,17 @@ func (t *Transcript) End() *End {
 	return nil
 }
 
-// WriteTo writes t as [Writer] does. It implements io.WriterTo.
+// WriteTo writes t as [Writer] does, or nothing of it if that has an error. It implements
+// io.WriterTo.
 func (t *Transcript) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	out := NewWriter(&b)
 	out.Begin(t.Header)
 	for _, e := range t.Entries {
 		out.Add(e)
+	}
+	if err := out.Err(); err != nil {
+		return 0, err
 	}
 	return b.WriteTo(w)
 }

@@ -26,14 +26,21 @@ type Writer struct {
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
 // Begin begins a conversation. There can be several in one transcript, one after the
-// other.
+// other. A header of another version of the format is an error.
 func (w *Writer) Begin(h Header) {
+	if h.Version != 0 && h.Version != Version {
+		w.Fail(versionError(h.Version))
+	}
 	w.write(func(line []byte) []byte { return appendHeader(line, h) })
 }
 
 // Add adds an entry to the conversation that was begun last. A Frame that is no JSON
-// object or array is written as the Text that it is.
+// object or array, or one that is nested too deeply, is written as the Text that it is. A
+// Frame or Text that is from nobody is an error.
 func (w *Writer) Add(e Entry) {
+	if e.End == nil && !e.From.known() {
+		w.Fail(unknownFrom(e.From))
+	}
 	w.write(func(line []byte) []byte { return appendEntry(line, e) })
 }
 

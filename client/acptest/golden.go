@@ -27,6 +27,9 @@ import (
 // declares, the file is written anew, and its directory made.
 func Golden(t testing.TB, file string, got *transcript.Transcript, rules ...transcript.Rule) {
 	t.Helper()
+	if got == nil {
+		t.Fatalf("acptest: Golden: there is no conversation to compare with %s: nil", file)
+	}
 	got = got.Normalize(rules...)
 	if updating() {
 		if err := write(file, got); err != nil {

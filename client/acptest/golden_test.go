@@ -108,6 +108,23 @@ func TestGoldenFails(t *testing.T) {
 	says(f, file+":1")
 }
 
+// A test that has no conversation fails, and writes none.
+func TestGoldenOfNothing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "nothing.ndjson")
+	for _, rules := range [][]transcript.Rule{nil, {transcript.IDs(), transcript.Merge()}} {
+		f := try(t, func(t testing.TB) { acptest.Golden(t, file, nil, rules...) })
+		if !f.Failed() || !strings.Contains(f.text(), "no conversation") {
+			t.Errorf("it says %q", f.text())
+		}
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("it is written")
+	}
+	if got := (*transcript.Transcript)(nil).Normalize(transcript.IDs()); got != nil {
+		t.Errorf("normalized it is %v", got)
+	}
+}
+
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	t.Run("process", func(t *testing.T) {

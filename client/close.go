@@ -28,6 +28,7 @@ var errShutdown = errors.New("the agent was closed")
 func (a *Agent) Close() *Report {
 	a.closing.Store(true)
 	a.closeOnce.Do(func() {
+		a.recorder.lift()
 		rung := a.closeSessions()
 		a.closeTerminals()
 		g := a.opts.Graces
@@ -40,7 +41,7 @@ func (a *Agent) Close() *Report {
 // Close, and waits for it. It returns what Close does.
 func (a *Agent) Kill() *Report {
 	a.closing.Store(true)
-	a.recorder.release()
+	a.recorder.lift()
 	report := a.proc.Kill(a.opts.Graces.Kill)
 	a.closeTerminals()
 	a.closeOnce.Do(func() { a.finish(report, RungExit) })
@@ -58,7 +59,6 @@ func (a *Agent) finish(report proc.Report, before Rung) {
 		stopKill()
 	}
 	a.conn.wire.Unbind()
-	a.recorder.release()
 	<-a.conn.Done()
 	a.conn.mu.Lock()
 	a.conn.settleRest()

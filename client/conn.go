@@ -90,6 +90,8 @@ type ConnOptions struct {
 
 	// desk, if set, answers permission requests in the client's place.
 	desk permissionDesk
+	// recorder, if set, records the frames.
+	recorder *recorder
 	// patience is how long a request waits for others to end before it is refused; 0
 	// means defaultPatience.
 	patience time.Duration

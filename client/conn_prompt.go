@@ -28,7 +28,7 @@ type turnState struct {
 type promptTurn struct {
 	call    *wire.Call
 	cancel  *wire.Posted // the first session/cancel; nil before
-	restore func()       // undoes what the cancel did to the queue's bound
+	restore func()       // undoes what the cancel did to the bounds of what waits
 }
 
 // state returns what is known of a session; with mu held.
@@ -241,8 +241,9 @@ func (c *Conn) postCancel(id acp.SessionId, params acp.CancelNotification) *wire
 	posted := c.wire.Post(acp.AgentMethodSessionCancel, params)
 	if first {
 		t.cancel = posted
-		// The agent's last words must not wait for a slow callback.
-		t.restore = c.wire.Lift()
+		// The agent's last words must not wait for a slow callback, nor to be recorded.
+		callbacks, recording := c.wire.Lift(), c.opts.recorder.lift()
+		t.restore = func() { callbacks(); recording() }
 	}
 	for id, s := range c.sessions {
 		if c.refuses(s) {

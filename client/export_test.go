@@ -32,3 +32,10 @@ func (a *Agent) Over() (acts, terminals bool) {
 	defer a.mu.Unlock()
 	return a.actsOver, a.terminalsOver
 }
+
+// HeldBack reports whether the agent waits to be recorded.
+func (a *Agent) HeldBack() bool {
+	a.recorder.mu.Lock()
+	defer a.recorder.mu.Unlock()
+	return a.recorder.waiting > 0
+}

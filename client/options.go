@@ -91,8 +91,10 @@ type Options struct {
 	// Transcript, if set, gets the conversation as it happens: every frame in both
 	// directions, stderr and noise line by line, and the end, with secrets replaced. It is
 	// written to beside the conversation. Where it is slow it holds the agent back, for
-	// five seconds a write and two minutes in all at most, and Close or Kill for five seconds a
-	// write and ten in all; then nothing more is recorded. It fails for nobody else: its Err
+	// five seconds a write and two minutes in all at most, but never what is written to the
+	// agent, and nothing from session/cancel to the end of that turn and from Close on; and it
+	// holds up the end of Close or Kill for five seconds a write and ten in all. Then, and where
+	// 64 MiB wait for it, nothing more is recorded. It fails for nobody else: its Err
 	// says what is missing. Two agents must not have it at the same time.
 	Transcript *transcript.Writer
 

@@ -12,13 +12,15 @@ import (
 	"github.com/errand-acp/errand/internal/wire"
 )
 
-// How much waits to be recorded before the agent is held back, in bytes; how long it is for
-// one write, and in one conversation; and how long the end of that waits for the rest.
+// How much waits to be recorded before the agent is held back, and before the recording is
+// given up where it is not, in bytes; how long it is held back for one write, and in one
+// conversation; and how long the end of that waits for the rest.
 const (
-	maxRecordQueue = 4 << 20
-	recordStall    = 5 * time.Second
-	recordPatience = 2 * time.Minute
-	recordGrace    = 10 * time.Second
+	maxRecordQueue   = 4 << 20
+	maxRecordBacklog = 64 << 20
+	recordStall      = 5 * time.Second
+	recordPatience   = 2 * time.Minute
+	recordGrace      = 10 * time.Second
 )
 
 // recordCost is what an entry costs the queue beside its text.
@@ -35,13 +37,16 @@ type recorder struct {
 	started time.Time
 
 	mu       sync.Mutex // guards what follows
-	changed  sync.Cond  // with mu: there is room, or hurry has changed
+	changed  sync.Cond  // with mu: there is room, lifted has changed, or somebody has waited long enough
 	queue    []record
 	bytes    int           // queued or being written
+	putting  int           // of that what is being written
 	begun    time.Time     // when the one was begun that is being written
 	writing  chan struct{} // closed when its goroutine ends; nil when there is none
-	patience time.Duration // what is left of it
-	hurry    bool          // nobody is held back any more
+	patience time.Duration // what was left of it when waiting was 0
+	waiting  int           // how many are held back
+	since    time.Time     // when the first of those was
+	lifted   int           // how often lift was called and not undone: nobody is held back
 	over     bool          // there is an end
 }
 
@@ -56,6 +61,9 @@ type record struct {
 	open bool
 }
 
+// cost is what it takes of the queue.
+func (r record) cost() int { return len(r.line) + recordCost }
+
 // record begins to record, if that is asked for.
 func (l *launch) record() *recorder {
 	if l.opts.Transcript == nil {
@@ -67,7 +75,7 @@ func (l *launch) record() *recorder {
 	r.add(record{header: &transcript.Header{
 		StartedAt: r.started, RunID: l.spec.RunID, Client: transcript.Peer(self),
 		Command: slices.Clone(l.command), Dir: l.redact.String(l.dir),
-	}})
+	}}, false)
 	return r
 }
 
@@ -77,7 +85,7 @@ func (r *recorder) end(e transcript.End) {
 	if r == nil {
 		return
 	}
-	r.add(record{entry: transcript.Entry{End: &e}})
+	r.add(record{entry: transcript.Entry{End: &e}}, false)
 	r.mu.Lock()
 	r.over = true
 	writing := r.writing
@@ -103,29 +111,37 @@ func (r *recorder) end(e transcript.End) {
 	}
 }
 
-// release holds nobody back from now on: no more can come than pipes hold.
-func (r *recorder) release() {
+// lift holds nobody back until restore is called, once.
+func (r *recorder) lift() (restore func()) {
 	if r == nil {
-		return
+		return func() {}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.hurry = true
-	r.changed.Broadcast()
+	add := func(n int) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.lifted += n
+		r.changed.Broadcast()
+	}
+	add(1)
+	return func() { add(-1) }
 }
 
-// add queues what is to be recorded, as soon as there is room.
-func (r *recorder) add(rec record) {
-	cost := len(rec.line) + recordCost
+// add queues what is to be recorded; with hold as soon as there is room.
+func (r *recorder) add(rec record, hold bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.await(cost)
+	if hold && r.bytes > 0 && r.bytes+rec.cost() > maxRecordQueue {
+		r.await()
+	}
+	if r.bytes-r.putting > maxRecordBacklog {
+		r.w.Fail(errRecordSlow)
+	}
 	if r.over || r.w.Err() != nil {
 		return
 	}
 	rec.entry.At = time.Since(r.started)
 	r.queue = append(r.queue, rec)
-	r.bytes += cost
+	r.bytes += rec.cost()
 	if r.writing == nil {
 		r.writing, r.begun = make(chan struct{}), time.Now()
 		// It belongs to r, and ends when nothing is queued or the writer fails.
@@ -133,21 +149,28 @@ func (r *recorder) add(rec record) {
 	}
 }
 
-// await waits until cost more bytes can be queued, or that has taken too long; with mu
-// held. A machine that is busy takes long as well: what counts is that it goes on.
-func (r *recorder) await(cost int) {
-	if r.bytes == 0 || r.bytes+cost <= maxRecordQueue {
-		return
+// await waits until there is room again, or that has taken too long; with mu held. A
+// machine that is busy takes long as well: what counts is that it goes on.
+func (r *recorder) await() {
+	if r.waiting++; r.waiting == 1 {
+		r.since = time.Now()
 	}
-	since := time.Now()
-	defer func() { r.patience -= time.Since(since) }()
-	for r.bytes > maxRecordQueue/2 && !r.hurry && !r.over && r.w.Err() == nil {
-		left := min(recordStall-time.Since(r.begun), r.patience-time.Since(since))
+	defer func() {
+		if r.waiting--; r.waiting == 0 {
+			r.patience -= time.Since(r.since)
+		}
+	}()
+	for r.bytes > maxRecordQueue/2 && r.lifted == 0 && !r.over && r.w.Err() == nil {
+		left := min(recordStall-time.Since(r.begun), r.patience-time.Since(r.since))
 		if left <= 0 {
 			r.w.Fail(errRecordSlow)
 			return
 		}
-		timer := time.AfterFunc(left, r.changed.Broadcast)
+		timer := time.AfterFunc(left, func() {
+			r.mu.Lock() // or it could come before the Wait
+			defer r.mu.Unlock()
+			r.changed.Broadcast()
+		})
 		r.changed.Wait()
 		timer.Stop()
 	}
@@ -160,28 +183,27 @@ func (r *recorder) write() {
 		if !returned { // the writer ended the goroutine, as a test's FailNow does
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.queue, r.bytes = nil, 0
+			r.queue, r.bytes, r.putting = nil, 0, 0
 			r.idle()
 		}
 	}()
-	cost := 0 // of what was written
 	for {
-		rec, ok := r.next(cost)
+		rec, ok := r.next()
 		if !ok {
 			break
 		}
-		cost = len(rec.line) + recordCost
 		r.put(rec)
 	}
 	returned = true
 }
 
-// next takes the cost of the last record off the account and returns the next one. Without
-// one nobody is writing any more.
-func (r *recorder) next(cost int) (record, bool) {
+// next takes the last record off the account and returns the next one. Without one nobody
+// is writing any more.
+func (r *recorder) next() (record, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.bytes -= cost
+	r.bytes -= r.putting
+	r.putting = 0
 	if len(r.queue) == 0 {
 		r.queue = nil
 		r.idle()
@@ -192,6 +214,7 @@ func (r *recorder) next(cost int) (record, bool) {
 	}
 	r.begun = time.Now()
 	rec := r.queue[0]
+	r.putting = rec.cost()
 	r.queue[0] = record{}
 	r.queue = r.queue[1:]
 	return rec, true

@@ -14,7 +14,8 @@ import (
 const maxRecordedLine = 64 << 10
 
 // tap hands the lines of a stream that passes by to a recorder. It belongs to the
-// stream's one reader or writer.
+// stream's one reader or writer, which it holds back only where that is the agent's own:
+// what we have to say waits for nobody.
 type tap struct {
 	r    *recorder
 	from transcript.From
@@ -67,12 +68,12 @@ func (t *tap) flush(open bool) {
 	if size > int64(len(line)) {
 		rec.entry.Bytes = size
 	}
-	t.r.add(rec)
+	t.r.add(rec, t.from != transcript.FromClient)
 }
 
-// input records the frames that are written to an agent when they are begun to be
+// recordedInput records the frames that are written to an agent when they are begun to be
 // written: the answer cannot have come before.
-type input struct {
+type recordedInput struct {
 	to  io.Writer
 	tap *tap
 }
@@ -81,10 +82,10 @@ func (r *recorder) input(to io.Writer) io.Writer {
 	if r == nil {
 		return to
 	}
-	return &input{to, newTap(r, transcript.FromClient, int(^uint(0)>>1))}
+	return &recordedInput{to, newTap(r, transcript.FromClient, int(^uint(0)>>1))}
 }
 
-func (in *input) Write(p []byte) (int, error) {
+func (in *recordedInput) Write(p []byte) (int, error) {
 	in.tap.pass(p)
 	n, err := in.to.Write(p)
 	if err != nil {
@@ -93,8 +94,8 @@ func (in *input) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// output records what is read from an agent before anything is made of it.
-type output struct {
+// recordedOutput records what is read from an agent before anything is made of it.
+type recordedOutput struct {
 	from io.Reader
 	tap  *tap
 }
@@ -103,10 +104,10 @@ func (r *recorder) output(from io.Reader, max int) io.Reader {
 	if r == nil {
 		return from
 	}
-	return &output{from, newTap(r, transcript.FromAgent, cmp.Or(max, wire.DefaultMaxMessageBytes))}
+	return &recordedOutput{from, newTap(r, transcript.FromAgent, cmp.Or(max, wire.DefaultMaxMessageBytes))}
 }
 
-func (out *output) Read(p []byte) (int, error) {
+func (out *recordedOutput) Read(p []byte) (int, error) {
 	n, err := out.from.Read(p)
 	out.tap.pass(p[:n])
 	if err != nil {
@@ -115,8 +116,8 @@ func (out *output) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// stderr records the lines of stderr that a filter lets through.
-type stderr struct {
+// recordedStderr records the lines of stderr that a filter lets through.
+type recordedStderr struct {
 	io.WriteCloser // the filter
 	tap            *tap
 }
@@ -128,11 +129,11 @@ func (r *recorder) filter(filter func(io.Writer) io.WriteCloser) func(io.Writer)
 	}
 	return func(to io.Writer) io.WriteCloser {
 		t := newTap(r, transcript.FromStderr, 0)
-		return &stderr{filter(io.MultiWriter(to, tapWriter{t})), t}
+		return &recordedStderr{filter(io.MultiWriter(to, tapWriter{t})), t}
 	}
 }
 
-func (s *stderr) Close() error {
+func (s *recordedStderr) Close() error {
 	err := s.WriteCloser.Close()
 	s.tap.flush(true)
 	return err

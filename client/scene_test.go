@@ -108,6 +108,16 @@ func (s *scene) says(text string) {
 	}
 }
 
+// until waits until something is so.
+func (s *scene) until(what string, is func() bool) {
+	s.Helper()
+	for late := time.Now().Add(hang); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			s.Fatalf("not so: %s", what)
+		}
+	}
+}
+
 // start starts the agent, which is closed with the test.
 func (s *scene) start() *client.Agent {
 	s.Helper()

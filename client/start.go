@@ -151,7 +151,7 @@ func (l *launch) spawn(ctx context.Context) (*Agent, error) {
 	a.conn = NewConn(a.handlers(), rec.input(p.Stdin()), rec.output(p.Stdout(), l.opts.MaxMessageBytes), &ConnOptions{
 		Logger: l.opts.Logger, MaxMessageBytes: l.opts.MaxMessageBytes, MaxQueueBytes: l.opts.MaxQueueBytes,
 		CancelGrace: l.opts.Graces.Cancel, Observe: l.opts.Observe, Redact: l.redact.Cut,
-		desk: (*desk)(a),
+		desk: (*desk)(a), recorder: rec,
 	})
 	a.log("agent started", slog.Int("pid", p.PID), slog.String("path", a.redact.String(p.Path)))
 	if l.opts.Kill != nil {

@@ -163,7 +163,8 @@ func (t *Turn) outcome() string {
 }
 
 // Output waits for the end of the turn, however it ends, and returns the agent's final
-// answer: the last of its [Turn.Messages], empty without any.
+// answer: the last of its [Turn.Messages], empty without any. An agent that died in the turn
+// fails the test at its end, unless that looks at it.
 func (t *Turn) Output() string {
 	t.a.t.Helper()
 	t.await("Output")

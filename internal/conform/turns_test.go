@@ -64,9 +64,13 @@ func TestJudges(t *testing.T) {
 			< CALL "status":"pending";;
 			< UPDATE "status":"approved";;
 			< UPDATE "status":"completed";;`},
-		{"the same id in another session", "tool-call-id", Pass, `
+		{"one call in each of two sessions", "tool-call-id", NotApplicable, `
 			< CALL "status":"completed";;
 			< {"method":"session/update","params":{"sessionId":"other","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"t"}}}`},
+		{"the same id in another session", "tool-call-id", Pass, `
+			< CALL "status":"completed";;
+			< {"method":"session/update","params":{"sessionId":"other","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"t"}}}
+			< {"method":"session/update","params":{"sessionId":"other","update":{"sessionUpdate":"tool_call","toolCallId":"d","title":"t"}}}`},
 		{"announced in another session", "tool-call-announced", Fail, `
 			< {"method":"session/update","params":{"sessionId":"other","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"t"}}}
 			< UPDATE "status":"completed";;`},

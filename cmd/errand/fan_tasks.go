@@ -82,7 +82,7 @@ func (f *fanFlags) prepare(ctx, kill context.Context, prompts, command []string,
 	if err := f.openAudit(x.settings, con); err != nil {
 		return x, err
 	}
-	if err := f.makeTranscripts(); err != nil {
+	if err := f.makeTranscripts(x.tasks, con); err != nil {
 		return x, err
 	}
 	if f.journalSet {

@@ -148,7 +148,7 @@ func (f *runFlags) prepare(ctx, kill context.Context, command []string, con *con
 	if err := f.openAudit(s, con); err != nil {
 		return nil, err
 	}
-	if t.transcript, err = f.openTranscript(con); err != nil {
+	if t.transcript, err = f.openTranscript(t, con); err != nil {
 		return nil, err
 	}
 	f.watch(s, dir)

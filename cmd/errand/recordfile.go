@@ -14,6 +14,7 @@ import (
 type recordFile struct {
 	*os.File
 	incomplete string // how a warning begins that says that something is missing in it
+	alone      bool   // it is for one run, which has emptied it
 	began      int64  // the file's size when it was opened
 	written    atomic.Int64
 }
@@ -55,12 +56,12 @@ func recordable(info os.FileInfo) bool {
 	return info.Mode().IsRegular() || info.Mode()&os.ModeCharDevice != 0
 }
 
-// empty takes out what is in the file.
+// empty takes out what is in the file, which is ours alone then.
 func (a *recordFile) empty() error {
 	if info, err := a.Stat(); err != nil || !info.Mode().IsRegular() {
 		return err
 	}
-	a.began = 0
+	a.alone, a.began = true, 0
 	return a.Truncate(0)
 }
 
@@ -85,6 +86,8 @@ func (a *recordFile) end() string {
 		return fmt.Sprintf("%s: %s is not the file any more that was opened", a.incomplete, a.Name())
 	case mine.Size() < a.began+a.written.Load():
 		return fmt.Sprintf("%s: %s is shorter than what was written to it", a.incomplete, a.Name())
+	case a.alone && mine.Size() > a.written.Load():
+		return fmt.Sprintf("%s: %s is not what was written to it: something else writes there, too", a.incomplete, a.Name())
 	}
 	return ""
 }

@@ -138,8 +138,12 @@ func (s *screen) warnings(res *subagent.Result) {
 }
 
 // tellsOfLoss reports whether a warning says that the answer which is printed may not be
-// all of it. Those are told with --quiet too, as errors are.
+// all of it, or the transcript that was asked for. Those are told with --quiet too, as errors
+// are.
 func tellsOfLoss(warning string) bool {
+	if strings.HasPrefix(warning, transcriptIncomplete) {
+		return true
+	}
 	for _, words := range []string{"not complete", "may not be complete", "not in the output"} {
 		if strings.HasSuffix(warning, words) {
 			return true

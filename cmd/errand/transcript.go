@@ -15,17 +15,13 @@ import (
 // the library's too.
 const transcriptIncomplete = "the transcript is not complete"
 
-// openTranscript opens the file of --transcript and empties it: it is of one run. The files
-// that the run is told of or recorded in otherwise are none.
-func openTranscript(name string, stdout *os.File, others ...string) (*recordFile, error) {
-	if info, err := os.Stat(name); err == nil {
-		for _, other := range others {
-			if o, err := os.Stat(other); err == nil && os.SameFile(info, o) && info.Mode().IsRegular() {
-				return nil, fmt.Errorf("--transcript: %s is the file of another flag", name)
-			}
-		}
+// openTranscript opens the file of --transcript and empties it: it is of one run. others are
+// the files of other flags.
+func (t *task) openTranscript(name string, con *console, others ...string) (*recordFile, error) {
+	if err := t.mayEmpty(name, con, others...); err != nil {
+		return nil, fmt.Errorf("--transcript: %w", err)
 	}
-	f, err := openRecord("--transcript", transcriptIncomplete, name, stdout)
+	f, err := openRecord("--transcript", transcriptIncomplete, name, con.out)
 	if err != nil {
 		return nil, err
 	}
@@ -36,12 +32,15 @@ func openTranscript(name string, stdout *os.File, others ...string) (*recordFile
 }
 
 // openTranscript opens the file of --transcript, when there is nothing else to be refused.
-func (f *runFlags) openTranscript(con *console) (*recordFile, error) {
+func (f *runFlags) openTranscript(t *task, con *console) (*recordFile, error) {
 	if !f.transcriptSet {
 		return nil, nil
 	}
-	return openTranscript(f.transcript, con.out, append([]string{f.audit, f.policy}, f.envFiles...)...)
+	return t.openTranscript(f.transcript, con, f.files()...)
 }
+
+// files are those of flags that a transcript has no business in.
+func (f *runFlags) files() []string { return append([]string{f.audit, f.policy}, f.envFiles...) }
 
 // writer returns what a run is recorded with; nil without a file.
 func (a *recordFile) writer() *transcript.Writer {
@@ -51,8 +50,9 @@ func (a *recordFile) writer() *transcript.Writer {
 	return transcript.NewWriter(a)
 }
 
-// makeTranscripts makes the directory of fan's --transcript, for its owner only.
-func (f *fanFlags) makeTranscripts() error {
+// makeTranscripts makes the directory of fan's --transcript, for its owner only, and sees to
+// it that the files that it is for can be.
+func (f *fanFlags) makeTranscripts(tasks []*fanTask, con *console) error {
 	if !f.transcriptSet {
 		return nil
 	}
@@ -67,6 +67,24 @@ func (f *fanFlags) makeTranscripts() error {
 		if j, _ := os.Stat(f.journal); err == nil && j != nil && os.SameFile(dir, j) {
 			return fmt.Errorf("--transcript: %s is the --journal", f.transcript)
 		}
+	}
+	for _, t := range tasks {
+		if err := t.checkTranscript(f, con); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkTranscript says why a task cannot be recorded in its file, nil if it can. That has a
+// name of our own: a link of that name is not ours.
+func (t *fanTask) checkTranscript(f *fanFlags, con *console) error {
+	name := filepath.Join(f.transcript, t.transcriptName())
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("--transcript: %s is no regular file", name)
+	}
+	if err := t.mayEmpty(name, con, append(f.files(), f.prompts)...); err != nil {
+		return fmt.Errorf("--transcript: %w", err)
 	}
 	return nil
 }
@@ -96,7 +114,9 @@ func (p *fanProvider) startRecord() *transcript.Writer {
 		return nil
 	}
 	var r fanRecord
-	r.file, r.err = openTranscript(filepath.Join(flags.transcript, t.transcriptName()), p.fan.con.out, flags.audit, flags.policy, flags.prompts)
+	if r.err = t.checkTranscript(flags, p.fan.con); r.err == nil {
+		r.file, r.err = t.openTranscript(filepath.Join(flags.transcript, t.transcriptName()), p.fan.con)
+	}
 	t.record.Store(&r)
 	return r.file.writer()
 }

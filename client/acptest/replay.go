@@ -40,7 +40,7 @@ const (
 func Replay(t testing.TB, file string, o *ReplayOptions) client.Command {
 	t.Helper()
 	checkHook(t, "Replay")
-	readRecording(t, "Replay", file)
+	recordedAgent(t, "Replay", file, o)
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatalf("acptest: Replay: %v", err)
@@ -60,7 +60,7 @@ func Replay(t testing.TB, file string, o *ReplayOptions) client.Command {
 // [Script]. The first difference to a strict one fails the test.
 func ReplayPipe(t testing.TB, file string, o *ReplayOptions) (in io.WriteCloser, out io.ReadCloser) {
 	t.Helper()
-	agent := replay.New(readRecording(t, "ReplayPipe", file), replay.Options{Lenient: o != nil && o.Lenient})
+	agent := recordedAgent(t, "ReplayPipe", file, o)
 	return servePipe(t, func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) {
 		_, err := agent.Serve(ctx, stdin, stdout, stderr)
 		if diff, ok := errors.AsType[*replay.Difference](err); ok {
@@ -69,13 +69,26 @@ func ReplayPipe(t testing.TB, file string, o *ReplayOptions) (in io.WriteCloser,
 	})
 }
 
-func readRecording(t testing.TB, what, file string) *transcript.Transcript {
+// recordedAgent is the agent of a file, for what is being called.
+func recordedAgent(t testing.TB, what, file string, o *ReplayOptions) *replay.Agent {
 	t.Helper()
-	talk, err := transcript.ReadFile(file)
+	agent, err := openRecording(file, o != nil && o.Lenient)
 	if err != nil {
 		t.Fatalf("acptest: %s: %v", what, err)
 	}
-	return talk
+	return agent
+}
+
+func openRecording(file string, lenient bool) (*replay.Agent, error) {
+	talk, err := transcript.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	agent, err := replay.New(talk, replay.Options{Lenient: lenient})
+	if bad, ok := errors.AsType[*transcript.Error](err); ok {
+		bad.File = file
+	}
+	return agent, err
 }
 
 // replayHook is the replaying agent's main program, if this process is one.
@@ -83,10 +96,10 @@ func replayHook() (status int, ok bool) {
 	if len(os.Args) != 3 || os.Args[1] != replayArg && os.Args[1] != replayLenientArg {
 		return 0, false
 	}
-	talk, err := transcript.ReadFile(os.Args[2])
+	agent, err := openRecording(os.Args[2], os.Args[1] == replayLenientArg)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2, true
 	}
-	return replay.New(talk, replay.Options{Lenient: os.Args[1] == replayLenientArg}).Main(), true
+	return agent.Main(), true
 }

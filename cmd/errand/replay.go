@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/errand-acp/errand/client/transcript"
 	"github.com/errand-acp/errand/internal/replay"
 )
 
@@ -38,10 +39,17 @@ Record to another file than FILE: --transcript empties its own before it starts 
 			if err != nil {
 				return err
 			}
+			agent, err := replay.New(all[0], replay.Options{Lenient: lenient})
+			if bad, ok := errors.AsType[*transcript.Error](err); ok {
+				bad.File = args[0]
+			}
+			if err != nil {
+				return err
+			}
 			if con.inTTY {
 				fmt.Fprintln(con.err, "errand replay: an ACP agent; it waits for a client's frames on stdin")
 			}
-			if status := replay.New(all[0], replay.Options{Lenient: lenient}).Main(); status != 0 {
+			if status := agent.Main(); status != 0 {
 				return exitError(status)
 			}
 			return nil

@@ -186,3 +186,26 @@ func TestBadRecording(t *testing.T) {
 		}
 	}
 }
+
+// So is one that no process could be the agent of.
+func TestUnplayableRecording(t *testing.T) {
+	const head, noise = `{"transcript":1}` + "\n", `{"from":"agent","text":"x","bytes":%}` + "\n"
+	for _, tt := range []struct{ name, text, want string }{
+		{"a signal that stops", head + `{"end":{"code":null,"signal":"SIGSTOP","rung":"exit"}}`, "bad.ndjson:2: the agent ended by SIGSTOP"},
+		{"an unknown signal", head + `{"end":{"code":null,"signal":"SIGBOGUS\u001b[31m","rung":"exit"}}`, `bad.ndjson:2: the agent ended by SIGBOGUS\u{1b}[31m`},
+		{"a status", head + `{"end":{"code":777,"signal":null,"rung":"exit"}}`, "bad.ndjson:2: the agent ended with status 777"},
+		{"a status below zero", head + `{"end":{"code":-5,"signal":null,"rung":"exit"}}`, "bad.ndjson:2: the agent ended with status -5"},
+		{"a line without end", head + strings.Replace(noise, "%", "9000000000000000000", 1), "bad.ndjson:2: bytes is 9000000000000000000"},
+	} {
+		for _, flags := range [][]string{nil, {"--lenient"}} {
+			p := newProgram(t)
+			if err := os.WriteFile(filepath.Join(p.Dir, "bad.ndjson"), []byte(tt.text+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got := p.run(append(append([]string{"replay"}, flags...), "bad.ndjson")...)
+			if got.status != statusUsage || got.stdout != "" || !strings.Contains(got.stderr, "errand: "+tt.want) || strings.Contains(got.stderr, "--help") {
+				t.Errorf("%s: status %d, stdout %q, stderr %q, want %q", tt.name, got.status, got.stdout, got.stderr, tt.want)
+			}
+		}
+	}
+}

@@ -47,7 +47,7 @@ type absent struct{}
 func (m *mismatch) String() string {
 	recorded, live := show(m.recorded), show(m.live)
 	recorded, live = excerpts(recorded, live)
-	return fmt.Sprintf("%s: recorded %s, got %s", m.path, recorded, live)
+	return fmt.Sprintf("%s: recorded %s, got %s", named(m.path), recorded, live)
 }
 
 // compare returns the first difference between two raw values, nil if there is none.
@@ -199,6 +199,34 @@ func show(v any) string {
 	return string(visible.JSON(bytes.TrimSpace(b.Bytes())))
 }
 
+// named returns a name, or a path of names, that somebody else chose as it can be shown.
+func named(name string) string {
+	const room = 200
+	if len(name) > room {
+		name = beginning(name, room/2) + "…" + end(name, room/2)
+	}
+	return visible.Line(name)
+}
+
+// beginning and end return what of s has room, without a part of a character.
+func beginning(s string, room int) string {
+	if len(s) <= room {
+		return s
+	}
+	for room > 0 && !utf8.RuneStart(s[room]) {
+		room--
+	}
+	return s[:room]
+}
+
+func end(s string, room int) string {
+	from := max(len(s)-room, 0)
+	for from < len(s) && !utf8.RuneStart(s[from]) {
+		from++
+	}
+	return s[from:]
+}
+
 // excerpts cuts two texts to where they differ.
 func excerpts(a, b string) (string, string) {
 	const before, room = 30, 160
@@ -219,11 +247,7 @@ func excerpts(a, b string) (string, string) {
 			head = "…"
 		}
 		if len(s) > room {
-			to := room
-			for !utf8.RuneStart(s[to]) {
-				to--
-			}
-			s = s[:to] + "…"
+			s = beginning(s, room) + "…"
 		}
 		return head + s
 	}

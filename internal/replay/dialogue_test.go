@@ -117,13 +117,17 @@ func (b *buffer) String() string {
 
 func serve(t *testing.T, tr *transcript.Transcript, o Options) *live {
 	t.Helper()
+	agent, err := New(tr, o)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), tooLong)
 	stdin, in := io.Pipe()
 	outEnd, stdout := io.Pipe()
 	l := &live{t: t, in: in, out: bufio.NewReader(outEnd), outEnd: outEnd, stderr: &buffer{}, ended: make(chan struct{}), cancel: cancel}
 	go func() { // ends with Serve
 		defer close(l.ended)
-		l.status, l.err = New(tr, o).Serve(ctx, stdin, stdout, l.stderr)
+		l.status, l.err = agent.Serve(ctx, stdin, stdout, l.stderr)
 		stdin.Close()
 		stdout.Close()
 	}()

@@ -3,7 +3,9 @@
 //
 //	t, err := transcript.ReadFile("talk.ndjson")
 //	...
-//	status, err := replay.New(t, replay.Options{}).Serve(ctx, stdin, stdout, stderr)
+//	agent, err := replay.New(t, replay.Options{})
+//	...
+//	status, err := agent.Serve(ctx, stdin, stdout, stderr)
 //
 // What the agent said is said again, as soon as what the parent had sent before it in the
 // recording has come. There is no clock: an agent that took a minute takes none, and one

@@ -21,7 +21,11 @@ func ExampleAgent_Serve() {
 		fmt.Println(err)
 		return
 	}
-	agent := replay.New(all[0], replay.Options{})
+	agent, err := replay.New(all[0], replay.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	for _, version := range []string{"1", "2"} {
 		parent := strings.NewReader(`{"jsonrpc":"2.0","id":"a","method":"initialize","params":{"protocolVersion":` + version + `}}` + "\n")
 		status, err := agent.Serve(context.Background(), parent, os.Stdout, os.Stderr)

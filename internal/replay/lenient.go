@@ -30,11 +30,11 @@ func (r *run) makeDo(f frame) {
 		s.live = f.id
 		r.put(s.reply, s.reply.frame.withID(likewise(f.id, s.frame.id, s.reply.frame.id)))
 	case !known:
-		r.fail(f.id, codeUnknownMethod, "the recording has no "+f.method)
+		r.fail(f.id, codeUnknownMethod, "the recording has no "+named(f.method))
 	case f.method == methodPrompt:
 		r.fail(f.id, codeInternal, "the recording has no further turn")
 	default:
-		r.fail(f.id, codeInternal, "the recording has no further "+f.method)
+		r.fail(f.id, codeInternal, "the recording has no further "+named(f.method))
 	}
 }
 

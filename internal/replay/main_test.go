@@ -24,8 +24,13 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			syscall.Exit(2)
 		}
+		agent, err := New(t, Options{Lenient: len(os.Args) > 3 && os.Args[3] == lenient})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			syscall.Exit(2)
+		}
 		// Not os.Exit: with the race detector that waits for a second.
-		syscall.Exit(New(t, Options{Lenient: len(os.Args) > 3 && os.Args[3] == lenient}).Main())
+		syscall.Exit(agent.Main())
 	}
 	leak.Main(m)
 }

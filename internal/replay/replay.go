@@ -23,8 +23,15 @@ type Agent struct {
 	options   Options
 }
 
-// New returns the agent of this recording, which must not be changed any more.
-func New(t *transcript.Transcript, o Options) *Agent { return &Agent{recording: t, options: o} }
+// New returns the agent of this recording, which must not be changed any more. One that
+// cannot be replayed, since no process ends like that here or a line was longer than any, is
+// a *transcript.Error.
+func New(t *transcript.Transcript, o Options) (*Agent, error) {
+	if err := playable(t); err != nil {
+		return nil, err
+	}
+	return &Agent{recording: t, options: o}, nil
+}
 
 // Difference is the error of a strict replay to which something else was said than what
 // was recorded. It has been told on stderr, and to whoever waited for an answer.

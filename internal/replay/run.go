@@ -96,7 +96,7 @@ func (r *run) expect(f frame) {
 		}
 	}
 	if first != nil {
-		r.differ(&f, first, fmt.Sprintf("%s differs from the recording (entry %d) at %s", f.method, first.entry, found))
+		r.differ(&f, first, fmt.Sprintf("%s differs from the recording (entry %d) at %s", named(f.method), first.entry, found))
 		return
 	}
 	r.differ(&f, nil, f.name()+" came "+r.instead())
@@ -108,9 +108,9 @@ func (f *frame) name() string {
 	case f.method == "":
 		return "a request without a method"
 	case f.isRequest():
-		return f.method
+		return named(f.method)
 	}
-	return "the notification " + f.method
+	return "the notification " + named(f.method)
 }
 
 // expected returns what may come next of the parent, in the order of the recording.
@@ -147,9 +147,9 @@ func (r *run) instead() string {
 func (s *step) name() string {
 	switch {
 	case s.kind != clientAnswer:
-		return fmt.Sprintf("%s (entry %d)", s.frame.method, s.entry)
+		return fmt.Sprintf("%s (entry %d)", named(s.frame.method), s.entry)
 	case s.ask != nil && s.ask.frame.method != "":
-		return fmt.Sprintf("the answer to %s (entry %d)", s.ask.frame.method, s.entry)
+		return fmt.Sprintf("the answer to %s (entry %d)", named(s.ask.frame.method), s.entry)
 	}
 	return fmt.Sprintf("an answer (entry %d)", s.entry)
 }
@@ -186,7 +186,8 @@ func (r *run) answer(f frame) {
 	ask := r.asks[key]
 	if ask == nil {
 		if !r.lenient && !r.loose[key] {
-			r.differ(nil, nil, fmt.Sprintf("an answer came to a request that was not made, with the id %s", show(decode(f.id))))
+			id, _ := excerpts(show(decode(f.id)), "")
+			r.differ(nil, nil, "an answer came to a request that was not made, with the id "+id)
 		}
 		return
 	}
@@ -196,7 +197,7 @@ func (r *run) answer(f frame) {
 		return // the recorded one may have come too late to be seen
 	}
 	if m := r.compareAnswer(ask, recorded, f); m != nil && !r.lenient {
-		r.differ(nil, recorded, fmt.Sprintf("the answer to %s differs from the recording (entry %d) at %s", ask.frame.method, recorded.entry, m))
+		r.differ(nil, recorded, fmt.Sprintf("the answer to %s differs from the recording (entry %d) at %s", named(ask.frame.method), recorded.entry, m))
 		return
 	}
 	if ask.frame.method == "terminal/create" {

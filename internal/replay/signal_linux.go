@@ -7,13 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// raise ends the process by this signal, if that is one that ends processes. The runtime
+// raise ends the process by this signal, which is one that ends processes. The runtime
 // has handlers for those of a crash, so the system's own way is put in their place first.
 func raise(name string) {
-	sig := unix.SignalNum(name)
-	if sig == 0 {
-		return
-	}
+	sig := unix.Signal(signalNumber(name))
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) // nobody wants to look into this process
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -9,12 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// raise ends the process by this signal, if that is one that ends processes.
+// raise ends the process by this signal, which is one that ends processes.
 func raise(name string) {
-	sig := unix.SignalNum(name)
-	if sig == 0 {
-		return
-	}
+	sig := unix.Signal(signalNumber(name))
 	signal.Reset(sig)
 	if unix.Kill(unix.Getpid(), sig) == nil {
 		time.Sleep(time.Second) // the signal takes a moment

@@ -8,7 +8,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	acptest.Hook() // for acptest.Script: the test binary is the agent then
+	acptest.Hook()       // for acptest.Script: the test binary is the agent then
+	acptest.UpdateFlag() // -update, for golden files
 	os.Exit(m.Run())
 }
 

@@ -208,6 +208,12 @@ func TestSweepDaemons(t *testing.T) {
 			if s.session == p.PID || s.group == p.PID || s.parent == p.PID {
 				t.Fatalf("it is no daemon: %+v", s)
 			}
+			if others, known := p.Others(); !known || !slices.ContainsFunc(others, func(l Leftover) bool { return l.PID == pid }) {
+				t.Errorf("it is not known as one of the run: %v", others)
+			}
+			if !alive(pid) {
+				t.Error("who looks has ended it")
+			}
 			checkReport(t, p.Shutdown(patient), Report{Exit: Exit{}, Rung: RungEOF, GroupRung: RungEOF})
 			mustBeGone(t, pid)
 			mustBeGone(t, carrying(spec.RunID)...)

@@ -30,7 +30,8 @@ func transcriptSchema() (*jsonschema.Schema, error) {
 			"transcript": {Description: "The version of the format.", Const: &version},
 			"startedAt":  {Type: "string", Format: "date-time"},
 			"runId":      text, "client": peer, "dir": text,
-			"command": {Type: "array", Items: text},
+			"command":    {Type: "array", Items: text},
+			"normalized": {Type: "array", Items: text, Description: "The names that rules have put into the conversation; missing in a recording."},
 		},
 		Required: []string{"transcript", "runId", "client", "command", "dir"},
 	}

@@ -1,6 +1,10 @@
 package client
 
-import "os"
+import (
+	"os"
+	"testing"
+	"time"
+)
 
 // What follows is for tests that have to be in the middle of something.
 
@@ -38,4 +42,12 @@ func (a *Agent) HeldBack() bool {
 	a.recorder.mu.Lock()
 	defer a.recorder.mu.Unlock()
 	return a.recorder.waiting > 0
+}
+
+// PatientRecording has recordings wait as long as a test may take. It is for a test that is
+// not parallel.
+func PatientRecording(t testing.TB) {
+	stall, patience, grace := recordStall, recordPatience, recordGrace
+	recordStall, recordPatience, recordGrace = time.Hour, time.Hour, time.Hour
+	t.Cleanup(func() { recordStall, recordPatience, recordGrace = stall, patience, grace })
 }

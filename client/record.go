@@ -13,14 +13,19 @@ import (
 )
 
 // How much waits to be recorded before the agent is held back, and before the recording is
-// given up where it is not, in bytes; how long it is held back for one write, and in one
-// conversation; and how long the end of that waits for the rest.
+// given up where it is not, in bytes.
 const (
 	maxRecordQueue   = 4 << 20
 	maxRecordBacklog = 64 << 20
-	recordStall      = 5 * time.Second
-	recordPatience   = 2 * time.Minute
-	recordGrace      = 10 * time.Second
+)
+
+// How long an agent is held back for one write, and in one conversation; and how long the
+// end of that waits for the rest. Nothing but a test changes them, whose verdict is not to
+// depend on the speed of the machine.
+var (
+	recordStall    = 5 * time.Second
+	recordPatience = 2 * time.Minute
+	recordGrace    = 10 * time.Second
 )
 
 // recordCost is what an entry costs the queue beside its text.

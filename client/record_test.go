@@ -499,6 +499,7 @@ func TestTranscriptSlowWriter(t *testing.T) {
 // Many updates are all there, in order, and what was written takes no memory.
 func TestTranscriptOfManyUpdates(t *testing.T) {
 	const updates = 20_000
+	client.PatientRecording(t) // before play, so that it outlasts the agent
 	s := play(t, fmt.Sprintf(`on session/prompt; burst %d "chunk $i;%s"; stop end_turn`, updates, strings.Repeat("x", 4<<10)))
 	s.opts.Observe = nil
 	heap := func() uint64 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,10 +20,11 @@ import (
 // and records. Its methods are called by the scene's goroutine; what it records is shared
 // with the goroutines that read the agent and answer it.
 type actor struct {
-	ctx  context.Context // the run's
-	opts *Options        // complete
-	cmd  launch          // what is started
-	dir  string          // a scratch directory of this scene, canonical; the sessions' cwd
+	ctx  context.Context // the scene's: done when it is over, or the run is
+	run  context.Context
+	opts *Options // complete
+	cmd  launch   // what is started
+	dir  string   // a scratch directory of this scene, canonical; the sessions' cwd
 	// caps are the client capabilities that initialize advertises; nil: none.
 	caps any
 	// noSession says why there is no session to be had, where an earlier scene has found
@@ -38,8 +40,13 @@ type actor struct {
 	begun   time.Time
 	ended   bool // the agent's stdout has ended
 	answers map[string]answerer
-	asked   []question // requests of the agent that wait for an answer
-	size    int64      // of all entries, in bytes
+	asked   []question         // requests of the agent that wait for an answer
+	size    int64              // of all entries, in bytes
+	said    []transcript.Entry // what the agent wrote to stderr last
+	// halted: the scene is over, whatever it was at. Nothing more is written or recorded but
+	// how the agent ends, and what it wrote to stderr last.
+	halted bool
+	over   context.CancelFunc // of ctx
 }
 
 // answerer decides what is said to a request of the agent.
@@ -81,13 +88,56 @@ func (a *actor) record(e transcript.Entry) (index int) {
 }
 
 func (a *actor) recordLocked(e transcript.Entry) int {
+	if a.halted {
+		return len(a.r.entries)
+	}
+	a.r.entries = append(a.r.entries, a.stamped(e))
+	a.size += int64(len(e.Frame) + len(e.Text))
+	switch {
+	case a.size > maxRecording:
+		a.cutLocked(fmt.Sprintf("it wrote more than %d MiB in this scene", maxRecording>>20))
+	case len(a.r.entries) > maxEntries:
+		a.cutLocked(fmt.Sprintf("it wrote more than %d lines in this scene", maxEntries))
+	}
+	return len(a.r.entries) - 1
+}
+
+// stamped is an entry of now.
+func (a *actor) stamped(e transcript.Entry) transcript.Entry {
 	if a.begun.IsZero() {
 		a.begun = time.Now()
 	}
 	e.At = time.Since(a.begun)
-	a.r.entries = append(a.r.entries, e)
-	a.size += int64(len(e.Frame) + len(e.Text))
-	return len(a.r.entries) - 1
+	return e
+}
+
+// haltLocked ends the scene where it is, for a reason that lies with the agent. What it has
+// left unanswered stays so.
+func (a *actor) haltLocked(why string) {
+	if a.halted {
+		return
+	}
+	a.halted, a.asked, a.r.halted = true, nil, why
+	if a.r.stopped == "" {
+		a.r.stopped = why
+	}
+	a.over()
+}
+
+// cutLocked is haltLocked where the agent might have done yet what it has not: that could not
+// be tried.
+func (a *actor) cutLocked(why string) {
+	if !a.halted {
+		a.haltLocked(why)
+		a.r.cut, a.r.barred = true, true
+	}
+}
+
+// isHalted reports whether the scene is over.
+func (a *actor) isHalted() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.halted
 }
 
 // mark labels this moment.
@@ -95,9 +145,13 @@ func (a *actor) mark(label string) { a.note(label, 0, "") }
 
 // note labels this moment as the end of a wait, or with a text.
 func (a *actor) note(label string, waited time.Duration, text string) {
-	a.lock(func() {
+	a.lock(func() { a.noteLocked(label, waited, text) })
+}
+
+func (a *actor) noteLocked(label string, waited time.Duration, text string) {
+	if !a.halted {
 		a.r.marks = append(a.r.marks, mark{label: label, index: len(a.r.entries), waited: waited, note: text})
-	})
+	}
 }
 
 // stop says why the scene goes no further; the first reason counts.
@@ -190,6 +244,9 @@ func (a *actor) writeParts(lines []labelled, parts ...[]byte) (index int) {
 	}
 	a.p.writing.Lock()
 	defer a.p.writing.Unlock()
+	if a.isHalted() {
+		return -1
+	}
 	a.lock(func() {
 		index = len(a.r.entries)
 		for _, l := range lines {
@@ -207,10 +264,14 @@ func (a *actor) writeParts(lines []labelled, parts ...[]byte) (index int) {
 		if i > 0 {
 			a.pause(20 * time.Millisecond) // so that it is read in pieces
 		}
-		// An agent that does not read is told by what it does not answer.
 		a.p.stdin.SetWriteDeadline(time.Now().Add(a.opts.Timeout))
-		if _, err := a.p.stdin.Write(part); err != nil {
+		if _, err := a.p.stdin.Write(part); errors.Is(err, os.ErrDeadlineExceeded) {
+			// The pipe holds the half of it: whatever followed would be read as its rest.
+			why := fmt.Sprintf("it did not read what was written to it within %v", a.opts.Timeout)
+			a.lock(func() { a.haltLocked(why) })
 			return index
+		} else if err != nil {
+			return index // it is gone, and is told by what it does not answer
 		}
 	}
 	return index
@@ -281,7 +342,7 @@ func (a *actor) find(from int, limit time.Duration, is func(int) bool) (index in
 				return i, time.Since(begun), true
 			}
 		}
-		changed, over := a.changed, a.ended || a.p == nil
+		changed, over := a.changed, a.ended || a.halted || a.p == nil
 		a.mu.Unlock()
 		if over {
 			return i, time.Since(begun), false

@@ -98,7 +98,7 @@ func FuzzJudges(f *testing.F) {
 				t.Errorf("%s: there is no verdict %q for one recording", rule.ID, o.verdict)
 			}
 		}
-		if b, err := json.Marshal(judge(rules[0], []*recording{r})); err != nil || !json.Valid(b) {
+		if b, err := json.Marshal(judge(rules[0], r)); err != nil || !json.Valid(b) {
 			t.Errorf("the JSON: %v", err)
 		}
 	})

@@ -6,10 +6,10 @@ import (
 )
 
 // incomplete says why a report is no success whatever its findings; empty: it is complete.
-func incomplete(report *Report, recordings []*recording) string {
+func incomplete(report *Report, all []*played) string {
 	untried, why := 0, ""
 	for _, f := range report.Findings {
-		if reason := f.shutOut(recordings); reason != "" {
+		if reason := f.shutOut(all); reason != "" {
 			untried++
 			why = cmp.Or(why, reason)
 		}
@@ -25,14 +25,14 @@ func incomplete(report *Report, recordings []*recording) string {
 
 // shutOut says, of a rule that could not be tried, why the agent let nobody in where it
 // would have been; empty: it did.
-func (f Finding) shutOut(recordings []*recording) string {
+func (f Finding) shutOut(all []*played) string {
 	if f.Verdict != NotApplicable {
 		return ""
 	}
-	for _, r := range recordings {
+	for _, p := range all {
 		// Of a rule that judges whatever comes, the scene that the finding is from counts.
-		if f.Rule.in(r.scene) && (len(f.Rule.scenes) > 0 || f.Scene == r.scene) && r.shut() != "" {
-			return r.shut()
+		if f.Rule.in(p.report.Name) && (len(f.Rule.scenes) > 0 || f.Scene == p.report.Name) && p.shut != "" {
+			return p.shut
 		}
 	}
 	return ""

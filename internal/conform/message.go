@@ -4,14 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
-	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/errand-acp/errand/client/transcript"
 )
 
-// message is a frame taken apart, whatever is wrong with it. Absent members are nil.
+// message is a frame taken apart, whatever is wrong with it. Absent members are nil, others
+// are parts of the frame and no copies: a recording has many.
 type message struct {
-	fields map[string]json.RawMessage // all of its members; nil where the frame is no object
+	jsonrpc, method json.RawMessage
 
 	ID     json.RawMessage
 	Method string // empty also where it is no string
@@ -23,24 +25,38 @@ type message struct {
 // parseMessage takes a frame apart. What is no frame is a message without members.
 func parseMessage(e transcript.Entry) message {
 	var m message
-	if len(e.Frame) == 0 || json.Unmarshal(e.Frame, &m.fields) != nil {
+	if !members(e.Frame, func(name string, value json.RawMessage) {
+		switch name {
+		case "jsonrpc":
+			m.jsonrpc = value
+		case "method":
+			m.method = value
+		case "id":
+			m.ID = value
+		case "params":
+			m.Params = value
+		case "result":
+			m.Result = value
+		case "error":
+			m.Error = value
+		}
+	}) {
 		return message{}
 	}
-	m.ID, m.Params, m.Result, m.Error = m.fields["id"], m.fields["params"], m.fields["result"], m.fields["error"]
-	json.Unmarshal(m.fields["method"], &m.Method)
+	json.Unmarshal(m.method, &m.Method)
 	return m
 }
 
 // isRequest, isNotification and isResponse tell the three sorts of messages apart. A
 // frame may be none of them.
 func (m message) isRequest() bool {
-	return m.fields["method"] != nil && m.ID != nil
+	return m.method != nil && m.ID != nil
 }
 
-func (m message) isNotification() bool { return m.fields["method"] != nil && m.ID == nil }
+func (m message) isNotification() bool { return m.method != nil && m.ID == nil }
 
 func (m message) isResponse() bool {
-	return m.fields["method"] == nil && (m.Result != nil || m.Error != nil)
+	return m.method == nil && (m.Result != nil || m.Error != nil)
 }
 
 // errorCode returns the code of an error response.
@@ -71,7 +87,7 @@ func isInteger(v json.RawMessage) bool {
 }
 
 func begins(v json.RawMessage, with string) bool {
-	return strings.HasPrefix(string(bytes.TrimSpace(v)), with)
+	return bytes.HasPrefix(bytes.TrimSpace(v), []byte(with)) // not as a string: v may be long
 }
 
 // hasSomething reports whether there is a value, and more than null or an empty array.
@@ -83,13 +99,44 @@ func hasSomething(v json.RawMessage) bool {
 // other. Nil where there is nothing.
 func field(v json.RawMessage, path ...string) json.RawMessage {
 	for _, name := range path {
-		var object map[string]json.RawMessage
-		if json.Unmarshal(v, &object) != nil {
+		var at json.RawMessage
+		if !members(v, func(has string, value json.RawMessage) {
+			if has == name {
+				at = value
+			}
+		}) {
 			return nil
 		}
-		v = object[name]
+		v = at
 	}
 	return v
+}
+
+// members calls f with each member of an object, the value a part of v; of two with one name
+// the last one counts, as ever. Not ok: v is no object.
+func members(v json.RawMessage, f func(name string, value json.RawMessage)) (ok bool) {
+	if !isObject(v) {
+		return false
+	}
+	d := jsontext.NewDecoder(bytes.NewBuffer(v), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if _, err := d.ReadToken(); err != nil {
+		return false
+	}
+	for d.PeekKind() == '"' {
+		token, err := d.ReadToken()
+		if err != nil {
+			return false
+		}
+		name := token.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			return false
+		}
+		end := d.InputOffset()
+		f(name, json.RawMessage(v[end-int64(len(value)):end:end]))
+	}
+	_, err := d.ReadToken()
+	return err == nil
 }
 
 // stringField is field for a string; not ok where there is none.

@@ -32,12 +32,17 @@ type question struct {
 }
 
 // start starts the agent. Not ok: the scene is over.
+	if a.isHalted() {
+		return false
+	}
 func (a *actor) start() (ok bool) {
 	spec := a.cmd.spec
 	spec.Dir = cmp.Or(spec.Dir, a.dir)
 	spec.RunID = rand.Text()
 	stderr := &lineWriter{line: func(s string, whole int) {
-		a.record(transcript.Entry{From: transcript.FromStderr, Text: s, Bytes: cutBytes(s, whole)})
+		a.lock(func() {
+			a.said = append(a.said[max(0, len(a.said)-tailLines+1):], a.stamped(transcript.Entry{From: transcript.FromStderr, Text: s, Bytes: cutBytes(s, whole)}))
+		})
 	}}
 	spec.Stderr = stderr
 	p, err := proc.Start(a.ctx, spec)
@@ -57,35 +62,40 @@ func (a *actor) serve(p *process) {
 	defer close(p.done)
 	var answering sync.WaitGroup
 	answering.Go(func() { a.answerAll(p) })
-	flooded := false
+		if a.isHalted() {
+			return true // it is not to break on what nobody reads
+		}
 	readLines(p.Stdout(), maxLine, func(line []byte, whole int) bool {
 		e := a.lineEntry(line, whole)
 		a.lock(func() {
 			i := a.recordLocked(e)
-			if m := a.r.message(i); m.isRequest() {
+			if a.halted {
+				// nobody answers it
+			} else if m := a.r.message(i); m.isRequest() {
 				a.asked = append(a.asked, question{m, p})
 			}
-			flooded = a.size > maxRecording
 		})
 		select {
 		case p.asking <- struct{}{}:
 		default: // it knows
 		}
-		return !flooded
+		return true
 	})
 	p.Stdout().Close()
-	if flooded {
-		a.stop("the agent wrote more than %d MiB", maxRecording>>20)
-	}
 	a.lock(func() { a.ended = true })
 	close(p.asking)
 	answering.Wait()
 }
 
 const (
-	maxLine      = 64 << 20  // bytes; of a longer line the beginning is kept
-	maxRecording = 256 << 20 // bytes of a scene; more is a flood
-	shownLine    = 4 << 10   // bytes of a line that is no frame
+	maxLine   = 64 << 20 // bytes; of a longer line the beginning is kept
+	shownLine = 4 << 10  // bytes of a line that is no frame
+)
+
+// What is kept of a scene: an agent that writes more is flooding it. Tests have less.
+var (
+	maxRecording int64 = 64 << 20 // bytes
+	maxEntries         = 50_000   // lines
 )
 
 // lineEntry is a line of the agent's stdout.
@@ -266,10 +276,12 @@ func (a *actor) end() {
 		return
 	}
 	graces := proc.Graces{EOF: a.opts.ExitTimeout / 4, Term: a.opts.ExitTimeout / 4, Kill: 5 * time.Second}
-	if a.ctx.Err() != nil {
+	if a.run.Err() != nil {
 		graces = proc.Graces{Kill: graces.Kill}
 	}
-	a.dead() // so that it is seen to have ended by itself
+	if !a.isHalted() {
+		a.dead() // so that it is seen to have ended by itself
+	}
 	report := p.Shutdown(graces)
 	p.Stdout().Close()
 	<-p.done
@@ -283,8 +295,10 @@ func (a *actor) end() {
 	case report.Exit.Code >= 0:
 		end.Code = &report.Exit.Code
 	}
-	a.record(transcript.Entry{End: end})
-	a.lock(func() { a.p = nil })
+	a.lock(func() {
+		a.r.entries = append(append(a.r.entries, a.said...), a.stamped(transcript.Entry{End: end}))
+		a.p, a.said = nil, nil
+	})
 }
 
 // lineWriter takes stderr apart into lines.

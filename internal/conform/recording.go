@@ -21,12 +21,19 @@ type recording struct {
 	// that is no answer to whether the agent keeps them.
 	barred bool
 	// overAt is where it was stopped, if nothing could come from the agent any more then; 0:
+	// halted says why it was ended in the middle of what it was at; empty: it was not. Where
+	// it was cut, by a bound of ours, nothing can be said of what did not come to be.
+	halted string
+	cut    bool
 	// it could.
 	overAt int
 	// withheld are the variables that were kept from the agent.
 	withheld []string
 
 	messages []message      // of entries, by index; see message
+	// missed: a judge has looked for an answer that a cut has left out; see judged.
+	missed bool
+
 	taken    map[int]update // by index; see update
 }
 
@@ -109,6 +116,35 @@ func (r *recording) call(label string) *call {
 			}
 		}
 		c.why = fmt.Sprintf("%s was not answered", c.method)
+	c := r.find(label)
+	if r.cut && (c == nil || !c.answered) {
+		r.missed = true
+	}
+	return c
+}
+
+// overBefore is over for a mark that is no entry: of what happened in between, only the
+// order of the marks tells.
+func (r *recording) overBefore(label string) bool {
+	over := false
+	from := 0
+	for _, m := range r.marks {
+		switch m.label {
+		case markOver:
+			over, from = true, m.index
+		case label:
+			return over && !r.endsIn(from, m.index)
+		}
+	}
+	return false
+}
+
+// endsIn reports whether an agent has ended in entries [from, to).
+func (r *recording) endsIn(from, to int) bool {
+	return slices.ContainsFunc(r.entries[from:to], func(e transcript.Entry) bool { return e.End != nil })
+}
+
+func (r *recording) find(label string) *call {
 		switch end, _ := r.mark(label + unanswered); end.note {
 		case "":
 		case noteGone:
@@ -130,6 +166,9 @@ func (c *call) entries() []transcript.Entry {
 	if c.answered {
 		list = append(list, c.r.entries[c.answerAt])
 	}
+			if r.halted != "" {
+				c.why += ": " + r.halted
+			}
 	return list
 }
 

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"time"
@@ -73,6 +74,8 @@ type Finding struct {
 	// Entries are the lines of the conversation that show it, as a transcript has them.
 	// Long ones are cut.
 	Entries []transcript.Entry `json:"entries"`
+
+	weight int // of the outcome
 }
 
 // SceneReport is how a scene went.
@@ -109,11 +112,8 @@ const Never Level = "never"
 // levels are all levels, the most binding first.
 var levels = []Level{Must, Should, Manners}
 
-// learn takes from a recording who the agent is, if that is not known yet.
+// learn takes from a recording who the agent is.
 func (r *Report) learn(rec *recording) {
-	if r.ProtocolVersion != nil || r.Agent != nil {
-		return
-	}
 	c, no := rec.result("initialize")
 	if no != nil {
 		return
@@ -126,8 +126,8 @@ func (r *Report) learn(rec *recording) {
 		v, _ := stringField(c.answer.Result, "agentInfo", "version")
 		r.Agent = &Peer{Name: short(name, 200), Version: short(v, 200)}
 	}
-	if caps := field(c.answer.Result, "agentCapabilities"); len(caps) <= shownFrame && utf8.Valid(caps) {
-		r.Capabilities = caps
+	if caps := field(c.answer.Result, "agentCapabilities"); len(caps) <= shownFrame && utf8.Valid(caps) && !isDeep(caps) {
+		r.Capabilities = bytes.Clone(caps) // not all of the frame
 	}
 }
 
@@ -137,7 +137,30 @@ const (
 	shownEntries = 12
 )
 
-// shown returns the entries as a report has them: no frame longer than it helps.
+// isDeep reports whether a value is nested so deep that readers of JSON give up on a report
+// that has it: some at 256.
+func isDeep(v json.RawMessage) bool {
+	const most = 100
+	depth, quoted := 0, false
+	for i := 0; i < len(v); i++ {
+		switch c := v[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > most {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
+// shown returns the entries as a report has them: no frame longer, or deeper, than it helps.
 func shown(entries []transcript.Entry) []transcript.Entry {
 	list := make([]transcript.Entry, 0, len(entries))
 	for i, e := range entries {
@@ -145,7 +168,7 @@ func shown(entries []transcript.Entry) []transcript.Entry {
 			list = append(list, entries[len(entries)-1]) // the last one is what it led to
 			break
 		}
-		if len(e.Frame) > shownFrame {
+		if len(e.Frame) > shownFrame || isDeep(e.Frame) {
 			e.Text, e.Bytes, e.Frame = short(string(e.Frame), shownFrame), int64(len(e.Frame)), nil
 		}
 		list = append(list, e)

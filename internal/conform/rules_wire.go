@@ -53,8 +53,8 @@ var wireRules = []Rule{
 		Source: jsonrpcPage + "#response_object",
 		judge: func(r *recording) outcome {
 			return each(r, func(_ int, m message) string {
-				if v, ok := stringField(m.fields["jsonrpc"]); !ok || v != "2.0" {
-					return fmt.Sprintf("jsonrpc is %s", orMissing(m.fields["jsonrpc"]))
+				if v, ok := stringField(m.jsonrpc); !ok || v != "2.0" {
+					return fmt.Sprintf("jsonrpc is %s", orMissing(m.jsonrpc))
 				}
 				return ""
 			}, "they do")
@@ -322,8 +322,6 @@ func judgeStdout(r *recording) outcome {
 			continue
 		}
 		m := r.message(i)
-		_, hasMethod := m.fields["method"]
-		_, hasID := m.fields["id"]
 		switch {
 		case r.isEcho(i):
 			return broken("a line of its stdout is what it had read", e)
@@ -333,7 +331,7 @@ func judgeStdout(r *recording) outcome {
 			// we have ended it in the middle of a line
 		case e.Frame == nil:
 			return broken("a line of its stdout is no message", e)
-		case !hasMethod && !hasID && m.Result == nil && m.Error == nil:
+		case m.method == nil && m.ID == nil && m.Result == nil && m.Error == nil:
 			return broken("a line of its stdout is JSON, and no message", e)
 		default:
 			shows = append(shows, e)

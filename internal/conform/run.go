@@ -95,11 +95,12 @@ func (t *trial) run() (*Report, error) {
 			wanted = append(wanted, s)
 		}
 	}
-	recordings := make([]*recording, len(wanted))
-	recordings[0] = t.play(wanted[0]) // each rule has a scene, and there is a rule
-	if first := recordings[0]; first.mute() {
+	all := make([]*played, len(wanted))
+	first := t.play(wanted[0]) // each rule has a scene, and there is a rule
+	all[0] = t.judged(first)
+	if first.mute() {
 		for i, s := range wanted[1:] {
-			recordings[i+1] = &recording{scene: s.name, barred: true, stopped: orText(first.stopped, "the agent answered nothing")}
+			all[i+1] = t.judged(&recording{scene: s.name, barred: true, stopped: orText(first.stopped, "the agent answered nothing")})
 		}
 	} else {
 		t.noSession = first.noSession()
@@ -108,7 +109,7 @@ func (t *trial) run() (*Report, error) {
 		for i, s := range wanted[1:] {
 			free <- struct{}{}
 			playing.Go(func() {
-				recordings[i+1] = t.play(s)
+				all[i+1] = t.judged(t.play(s))
 				<-free
 			})
 		}
@@ -117,7 +118,7 @@ func (t *trial) run() (*Report, error) {
 	if err := t.ctx.Err(); err != nil {
 		return nil, context.Cause(t.ctx)
 	}
-	return t.report(begun, recordings), nil
+	return t.report(begun, all), nil
 }
 
 // mute reports whether the agent has answered nothing at all: there is no point in asking
@@ -150,8 +151,10 @@ func (t *trial) play(s scene) *recording {
 		t.opts.Progress(s.name)
 		t.progress.Unlock()
 	}
+	ctx, over := context.WithCancel(t.ctx)
+	defer over()
 	a := &actor{
-		ctx: t.ctx, opts: t.opts, noSession: t.noSession, dir: filepath.Join(t.scratch, s.name, "dir"),
+		ctx: ctx, run: t.ctx, over: over, opts: t.opts, noSession: t.noSession, dir: filepath.Join(t.scratch, s.name, "dir"),
 		changed: make(chan struct{}), r: recording{scene: s.name, withheld: t.withheld},
 		answers: map[string]answerer{"session/request_permission": refusePermission},
 		cmd: launch{
@@ -173,7 +176,12 @@ func (t *trial) play(s scene) *recording {
 			"XDG_CONFIG_HOME=" + filepath.Join(home, ".config"), "XDG_DATA_HOME=" + filepath.Join(home, ".local", "share"),
 			"XDG_CACHE_HOME=" + filepath.Join(home, ".cache"), "XDG_STATE_HOME=" + filepath.Join(home, ".local", "state")})
 	}
+	bound := sceneBound * (t.opts.Timeout + t.opts.ExitTimeout)
+	timer := time.AfterFunc(bound, func() {
+		a.lock(func() { a.cutLocked(fmt.Sprintf("the scene was not over within %v", bound)) })
+	})
 	s.play(a)
+	timer.Stop()
 	a.end()
 	if a.r.overAt > 0 {
 		a.r.stopped += ": " + a.r.gone(a.r.overAt)
@@ -181,26 +189,62 @@ func (t *trial) play(s scene) *recording {
 	return &a.r
 }
 
-// report judges what was recorded.
-func (t *trial) report(begun time.Time, recordings []*recording) *Report {
+// sceneBound is how many waits a scene may take in all. None has that many that are long,
+// but an agent can make more of each. A variable for tests.
+var sceneBound time.Duration = 6
+
+// played is what is kept of a scene; of the recording, which may be large, nothing is.
+type played struct {
+	report SceneReport
+	shut   string // see recording.shut
+	// findings are what it shows of each rule of the trial; nil: the rule is not for it.
+	findings []*Finding
+	agent    Report // what learn has learnt
+}
+
+// judged judges a recording.
+func (t *trial) judged(r *recording) *played {
+	p := &played{shut: r.shut(), report: SceneReport{
+		Name: r.scene, Ms: r.length().Milliseconds(), Stopped: r.stopped, Entries: append([]transcript.Entry{}, r.lastTail()...),
+	}}
+	_, p.report.died = r.death()
+	p.agent.learn(r)
+	for _, rule := range t.rules {
+		var f *Finding
+		if rule.in(r.scene) {
+			f = judge(rule, r)
+		}
+		p.findings = append(p.findings, f)
+	}
+	return p
+}
+
+// report puts together what the scenes have shown.
+func (t *trial) report(begun time.Time, all []*played) *Report {
 	report := &Report{
 		SchemaVersion: 1, StartedAt: begun, Command: t.command(), WithheldEnv: append([]string{}, t.withheld...),
 		Findings: []Finding{}, Scenes: []SceneReport{},
 	}
-	for _, r := range recordings {
-		s := SceneReport{Name: r.scene, Ms: r.length().Milliseconds(), Stopped: r.stopped, Entries: append([]transcript.Entry{}, r.lastTail()...)}
-		_, s.died = r.death()
-		report.Scenes = append(report.Scenes, s)
-		report.learn(r)
+	for _, p := range all {
+		report.Scenes = append(report.Scenes, p.report)
+		if report.ProtocolVersion == nil && report.Agent == nil {
+			report.ProtocolVersion, report.Agent, report.Capabilities = p.agent.ProtocolVersion, p.agent.Agent, p.agent.Capabilities
+		}
 	}
-	for _, rule := range t.rules {
-		report.Findings = append(report.Findings, judge(rule, recordings))
+	for i, rule := range t.rules {
+		f := &Finding{Rule: rule, Verdict: NotApplicable, Why: "no scene for it was played", Entries: []transcript.Entry{}, weight: -1}
+		for _, p := range all { // the worst counts, and of equals the first
+			if one := p.findings[i]; one != nil && one.weight > f.weight {
+				f = one
+			}
+		}
+		report.Findings = append(report.Findings, *f)
 	}
 	for _, f := range report.Findings {
 		report.Counts.add(f.Verdict)
 	}
 	report.Tried = len(report.Findings) - report.Counts.NotApplicable
-	report.Incomplete = incomplete(report, recordings)
+	report.Incomplete = incomplete(report, all)
 	report.Ms = time.Since(begun).Milliseconds()
 	return report
 }
@@ -221,25 +265,16 @@ func (r *recording) length() time.Duration {
 	return r.entries[len(r.entries)-1].At
 }
 
-// judge lets a rule judge all recordings that it is for. The worst counts, and of equals
-// the first.
-func judge(rule Rule, recordings []*recording) Finding {
-	f := Finding{Rule: rule, Verdict: NotApplicable, Why: "no scene for it was played", Entries: []transcript.Entry{}}
-	best := -1
-	for _, r := range recordings {
-		if !rule.in(r.scene) {
-			continue
-		}
-		o := rule.judge(r)
-		if o.weight() <= best {
-			continue
-		}
-		best = o.weight()
-		f.Verdict, f.Why, f.Scene = o.verdict, o.why, r.scene
-		f.Entries = shown(o.entries)
-		if l, died := r.death(); died && o.verdict != Pass {
-			f.Entries = append(f.Entries, r.tail(l)...) // mostly that is the reason
-		}
+// judge lets a rule judge a recording that it is for.
+func judge(rule Rule, r *recording) *Finding {
+	r.missed = false
+	o := rule.judge(r)
+	if o.verdict == Fail && r.missed {
+		o = untried(r.stopped)
+	}
+	f := &Finding{Rule: rule, Verdict: o.verdict, Why: o.why, Scene: r.scene, Entries: shown(o.entries), weight: o.weight()}
+	if l, died := r.death(); died && o.verdict != Pass {
+		f.Entries = append(f.Entries, r.tail(l)...) // mostly that is the reason
 	}
 	if f.Verdict == Fail && rule.Level != Must {
 		f.Verdict = Warn

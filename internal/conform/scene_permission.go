@@ -72,7 +72,7 @@ func (a *actor) answering(p pending, say answerer) bool {
 	for at := p.sent + 1; ; at++ {
 		i, m, ok := a.waitFor(at, time.Until(over), func(m message) bool { return isAsk(m) || p.isAnswer(m) })
 		switch {
-		case !ok:
+		case !ok, isAsk(m) && time.Now().After(over): // what has come is found however late it is
 			return a.gaveUp(p, a.opts.Timeout)
 		case !isAsk(m):
 			return true

@@ -25,7 +25,7 @@ func (r *recording) turns() []*turn {
 	var all []*turn
 	for _, m := range r.marks {
 		if m.index < len(r.entries) && r.message(m.index).Method == "session/prompt" {
-			if t := r.turn(m.label); t != nil && t.sentAt == m.index {
+			if t := r.turnOf(r.find(m.label)); t != nil && t.sentAt == m.index {
 				all = append(all, t)
 			}
 		}
@@ -34,8 +34,9 @@ func (r *recording) turns() []*turn {
 }
 
 // turn returns the turn whose prompt has this label; nil where it was not written.
-func (r *recording) turn(label string) *turn {
-	c := r.call(label)
+func (r *recording) turn(label string) *turn { return r.turnOf(r.call(label)) }
+
+func (r *recording) turnOf(c *call) *turn {
 	if c == nil || c.method != "session/prompt" {
 		return nil
 	}

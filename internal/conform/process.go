@@ -32,10 +32,10 @@ type question struct {
 }
 
 // start starts the agent. Not ok: the scene is over.
+func (a *actor) start() (ok bool) {
 	if a.isHalted() {
 		return false
 	}
-func (a *actor) start() (ok bool) {
 	spec := a.cmd.spec
 	spec.Dir = cmp.Or(spec.Dir, a.dir)
 	spec.RunID = rand.Text()
@@ -62,10 +62,10 @@ func (a *actor) serve(p *process) {
 	defer close(p.done)
 	var answering sync.WaitGroup
 	answering.Go(func() { a.answerAll(p) })
+	readLines(p.Stdout(), maxLine, func(line []byte, whole int) bool {
 		if a.isHalted() {
 			return true // it is not to break on what nobody reads
 		}
-	readLines(p.Stdout(), maxLine, func(line []byte, whole int) bool {
 		e := a.lineEntry(line, whole)
 		a.lock(func() {
 			i := a.recordLocked(e)

@@ -20,20 +20,20 @@ type recording struct {
 	// answer initialize, or gives no session. Rules that need more could not be tried, and
 	// that is no answer to whether the agent keeps them.
 	barred bool
-	// overAt is where it was stopped, if nothing could come from the agent any more then; 0:
 	// halted says why it was ended in the middle of what it was at; empty: it was not. Where
 	// it was cut, by a bound of ours, nothing can be said of what did not come to be.
 	halted string
 	cut    bool
+	// overAt is where it was stopped, if nothing could come from the agent any more then; 0:
 	// it could.
 	overAt int
 	// withheld are the variables that were kept from the agent.
 	withheld []string
 
-	messages []message      // of entries, by index; see message
 	// missed: a judge has looked for an answer that a cut has left out; see judged.
 	missed bool
 
+	messages []message      // of entries, by index; see message
 	taken    map[int]update // by index; see update
 }
 
@@ -100,22 +100,6 @@ type call struct {
 
 // call returns the request that has this label; nil where it was not written.
 func (r *recording) call(label string) *call {
-	for _, m := range r.marks {
-		if m.label != label || m.index >= len(r.entries) {
-			continue
-		}
-		request := r.message(m.index)
-		if !request.isRequest() || r.entries[m.index].From != transcript.FromClient {
-			continue
-		}
-		c := &call{label: label, method: request.Method, sentAt: m.index, answerAt: len(r.entries), request: request, r: r}
-		for i, answer := range r.from(transcript.FromAgent, m.index+1, len(r.entries)) {
-			if answer.isResponse() && sameJSON(answer.ID, request.ID) {
-				c.answerAt, c.answer, c.answered = i, answer, true
-				return c
-			}
-		}
-		c.why = fmt.Sprintf("%s was not answered", c.method)
 	c := r.find(label)
 	if r.cut && (c == nil || !c.answered) {
 		r.missed = true
@@ -145,8 +129,27 @@ func (r *recording) endsIn(from, to int) bool {
 }
 
 func (r *recording) find(label string) *call {
+	for _, m := range r.marks {
+		if m.label != label || m.index >= len(r.entries) {
+			continue
+		}
+		request := r.message(m.index)
+		if !request.isRequest() || r.entries[m.index].From != transcript.FromClient {
+			continue
+		}
+		c := &call{label: label, method: request.Method, sentAt: m.index, answerAt: len(r.entries), request: request, r: r}
+		for i, answer := range r.from(transcript.FromAgent, m.index+1, len(r.entries)) {
+			if answer.isResponse() && sameJSON(answer.ID, request.ID) {
+				c.answerAt, c.answer, c.answered = i, answer, true
+				return c
+			}
+		}
+		c.why = fmt.Sprintf("%s was not answered", c.method)
 		switch end, _ := r.mark(label + unanswered); end.note {
 		case "":
+			if r.halted != "" {
+				c.why += ": " + r.halted
+			}
 		case noteGone:
 			c.why += ": " + r.gone(end.index)
 		default:
@@ -166,9 +169,6 @@ func (c *call) entries() []transcript.Entry {
 	if c.answered {
 		list = append(list, c.r.entries[c.answerAt])
 	}
-			if r.halted != "" {
-				c.why += ": " + r.halted
-			}
 	return list
 }
 

@@ -3,6 +3,8 @@ package acptest
 import (
 	"cmp"
 	"context"
+	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -172,6 +174,7 @@ func (a *Agent) With(t testing.TB) *Agent {
 	t.Cleanup(func() {
 		t.Helper()
 		sub.checkAsks()
+		sub.abandon(slices.Values(sub.turns))
 		for _, turn := range sub.turns {
 			turn.stop(nil)
 			<-turn.done
@@ -191,8 +194,10 @@ func (a *Agent) Client() *client.Agent { return a.agent }
 func (a *Agent) end() {
 	a.t.Helper()
 	a.checkAsks()
+	a.abandon(maps.Values(a.open))
 	report := a.shut()
 	a.running.Wait()
+	a.checkAsks() // what it asked until then, not for the end of its turn
 	a.checkDeath(report)
 	if len(report.Leftover) > 0 {
 		a.error("the end of the test", "the agent left behind what could not be ended: "+list(report.Leftover))
@@ -205,8 +210,17 @@ func (a *Agent) shut() *client.Report {
 	return a.agent.Close()
 }
 
+// abandon takes the turns that are open for cancelled by the test, whose end that is.
+func (a *Agent) abandon(turns iter.Seq[*Turn]) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for turn := range turns {
+		turn.cancelled = turn.cancelled || !turn.ended
+	}
+}
+
 // checkAsks fails the test if the agent asked what nobody expected, in a turn of which the
-// test did not await the end.
+// test did not await the end, or when none was open.
 func (a *Agent) checkAsks() {
 	a.t.Helper()
 	if a.t.Failed() || a.ruled {
@@ -219,6 +233,13 @@ func (a *Agent) checkAsks() {
 			if found == nil && turn.unexpected(e) {
 				found = e.ask
 			}
+		}
+	}
+	for _, i := range a.asks {
+		k := a.events[i].ask
+		mine := !a.shared || slices.Contains(a.turns, k.turn)
+		if found == nil && mine && !k.claimed && !a.excused(k) {
+			found = k
 		}
 	}
 	a.mu.Unlock()

@@ -2,6 +2,7 @@ package acptest_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -267,6 +268,42 @@ on session/prompt 2
 	})
 	if !f.Failed() || !strings.HasPrefix(f.text(), `acptest: Stop("end_turn"): the agent asks for a permission that the test does not expect: edit "A"`) {
 		t.Errorf("it says: %s", f.text())
+	}
+}
+
+// Requests that come when no turn is open are there for the next one, all of them, and
+// fail the test that does not look at them.
+func TestPermissionsBetweenTurns(t *testing.T) {
+	t.Parallel()
+	const ask = `{\"jsonrpc\":\"2.0\",\"id\":\"%[1]s\",\"method\":\"session/request_permission\",\"params\":{\"sessionId\":\"session-1\",\"toolCall\":{\"toolCallId\":\"%[1]s\",\"title\":\"%[1]s\"},\"options\":[{\"optionId\":\"no\",\"name\":\"No\",\"kind\":\"reject_once\"}]}}\n`
+	script := "on session/prompt 1; stop end_turn; raw \"" + fmt.Sprintf(ask, "A") + fmt.Sprintf(ask, "B") + "\"; plan \"asked\"\n" +
+		"on session/prompt 2; wait cancel; stop cancelled"
+	const fails = `the end of the test: the agent asks for a permission that the test does not expect: "A"`
+	for name, tt := range map[string]struct {
+		test func(s *acptest.Session)
+		want string
+	}{
+		"in order": {func(s *acptest.Session) {
+			turn := s.Prompt("two")
+			turn.Permission("A").Reject()
+			turn.Permission("B").Reject()
+			turn.Cancel()
+			turn.Stop("cancelled")
+		}, ""},
+		"nobody looks": {func(*acptest.Session) {}, fails},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := try(t, func(t testing.TB) {
+				s := acptest.Start(t, acptest.Script(t, script), nil).Session("")
+				s.Prompt("one").Stop("end_turn")
+				s.Update("plan")
+				tt.test(s)
+			})
+			if f.Failed() != (tt.want != "") || !strings.Contains(f.text(), tt.want) {
+				t.Errorf("it says: %s", f.text())
+			}
+		})
 	}
 }
 

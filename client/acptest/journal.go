@@ -28,6 +28,7 @@ type event struct {
 // ask is a permission request. What is below req is guarded by the journal's mutex.
 type ask struct {
 	req     permission.Request
+	turn    *Turn                    // the last of its session when it came, nil without one
 	answer  chan permission.Decision // holds the test's, once
 	claimed bool                     // the test expects it
 	taken   bool                     // it waits for the test's answer
@@ -92,6 +93,7 @@ func (j *journal) update(u *client.Update) {
 func (j *journal) asked(req permission.Request) {
 	e := &event{session: acp.SessionId(req.SessionID), ask: &ask{req: req, answer: make(chan permission.Decision, 1)}}
 	j.change(func() {
+		e.ask.turn = j.open[e.session]
 		j.mention(e, &req.ToolCall)
 		j.asks = append(j.asks, len(j.events))
 		j.events = append(j.events, e)
@@ -113,20 +115,21 @@ func (j *journal) forget(session acp.SessionId) {
 	maps.DeleteFunc(j.calls, func(key callKey, _ *acp.ToolCallUpdate) bool { return key.session == session })
 }
 
-// unasked returns where a turn of the session begins: at the next event, or at a permission
-// request that came after the turn before it and waits for somebody to expect it. With mu
-// held.
+// unasked returns where a turn of the session begins: at the next event, or at the first
+// permission request that came after the turn before it and waits for somebody to expect it.
+// With mu held.
 func (j *journal) unasked(session acp.SessionId) int {
-	for i := len(j.events) - 1; i >= 0; i-- {
+	first := len(j.events)
+	for i := first - 1; i >= 0; i-- {
 		switch e := j.events[i]; {
 		case e.session != session:
 		case e.end != nil:
-			return len(j.events)
+			return first
 		case e.ask != nil && !e.ask.claimed && e.ask.record == nil:
-			return i
+			first = i
 		}
 	}
-	return len(j.events)
+	return first
 }
 
 // settled takes what a permission request came to.
@@ -167,6 +170,20 @@ func (j *journal) cancelled(session string) bool {
 	defer j.mu.Unlock()
 	t := j.open[acp.SessionId(session)]
 	return t != nil && t.cancelled
+}
+
+// excused reports whether a request came in a turn that the test has cancelled, or may have:
+// of a session that is not ours; with the journal's mutex held.
+func (j *journal) excused(k *ask) bool {
+	if k.turn != nil {
+		return k.turn.cancelled
+	}
+	for _, turn := range j.open {
+		if turn.cancelled {
+			return true
+		}
+	}
+	return false
 }
 
 // merge returns call with what u says of it. It changes neither, nor keeps call.

@@ -48,7 +48,7 @@ soak: ## thousands of runs of agents that fail at random points, in ten minutes 
 mutate: ## break the code in small ways; each must turn its row of PARITY red
 	$(GO) run ./internal/mutate
 
-interop: ## drive agents that nobody here wrote, offline, and write docs/agents.md
+interop: ## drive agents that nobody here wrote, offline, and write docs/agents.md (AGENTS="opencode cline"; all without)
 	$(GO) run ./internal/interop $(AGENTS)
 
 live: ## drive an agent of yours with your key and its real model (AGENT=opencode)

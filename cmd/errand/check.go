@@ -130,8 +130,8 @@ func (f *checkFlags) check(command []string, con *console) int {
 		status = statusFailed
 	}
 	if f.junit != "" {
-		if err := f.writeJUnit(report); err != nil {
-			out.diag(fmt.Sprintf("errand: --junit: %s\n", visible.Line(err.Error())))
+		if err := f.writeJUnit(report, con.out); err != nil {
+			out.diag(fmt.Sprintf("errand: %s\n", visible.Line(err.Error())))
 			status = statusFailed
 		}
 	}
@@ -214,15 +214,24 @@ func (f *checkFlags) options() (*conform.Options, error) {
 		} else if !info.IsDir() {
 			return nil, fmt.Errorf("--junit: %s is no directory", filepath.Dir(f.junit))
 		}
+		if err := refuseRecord("--junit", f.junit); err != nil {
+			return nil, err
+		}
 	}
 	return o, o.Validate()
 }
 
-func (f *checkFlags) writeJUnit(report *conform.Report) (err error) {
-	file, err := os.Create(f.junit)
+func (f *checkFlags) writeJUnit(report *conform.Report, stdout *os.File) (err error) {
+	file, err := openRecord("--junit", "", f.junit, stdout)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	return report.WriteJUnit(file, conform.Level(f.failOn))
+	if err := file.empty(); err != nil {
+		return fmt.Errorf("--junit: %w", err)
+	}
+	if err := report.WriteJUnit(file, conform.Level(f.failOn)); err != nil {
+		return fmt.Errorf("--junit: %w", err)
+	}
+	return nil
 }

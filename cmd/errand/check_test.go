@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,6 +100,7 @@ func TestCheckUsage(t *testing.T) {
 		"too many at once":    {[]string{"--parallel", "999", "--", agent}, "999"},
 		"JUnit on stdout":     {[]string{"--junit", "-", "--", agent}, "--junit -: JUnit XML is written to a file"},
 		"no place for JUnit":  {[]string{"--junit", filepath.Join(dir, "nowhere", "x.xml"), "--", agent}, "--junit: "},
+		"JUnit to no file":    {[]string{"--junit", dir, "--", agent}, "--junit: " + dir + " is no regular file"},
 		"no directory":        {[]string{"--dir", filepath.Join(dir, "nowhere"), "--", agent}, filepath.Join(dir, "nowhere")},
 		"a variable not set":  {[]string{"--env", "NOT_SET_HERE", "--", agent}, "NOT_SET_HERE is not set here"},
 		"a secret":            {[]string{"--env", "=sekret", "--", agent}, "the name is empty"},
@@ -150,6 +152,9 @@ func TestCheckOutput(t *testing.T) {
 	text, err := os.ReadFile(junit)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if info, err := os.Stat(junit); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	var suites struct {
 		Suites []struct {

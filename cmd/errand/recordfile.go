@@ -10,7 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// recordFile is a file that a run is recorded in, by --audit or --transcript.
+// recordFile is a file that a run is recorded in, by --audit or --transcript, or a check, by
+// --junit.
 type recordFile struct {
 	*os.File
 	incomplete string // how a warning begins that says that something is missing in it
@@ -30,8 +31,8 @@ func openRecord(flag, incomplete, name string, stdout *os.File) (*recordFile, er
 		return nil, fmt.Errorf("%s takes a file: stdout has the answer", flag)
 	}
 	// Before it is opened, which may do something to what is no file.
-	if info, err := os.Stat(name); err == nil && !recordable(info) {
-		return nil, fmt.Errorf("%s: %s is no regular file", flag, name)
+	if err := refuseRecord(flag, name); err != nil {
+		return nil, err
 	}
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
@@ -49,6 +50,14 @@ func openRecord(flag, incomplete, name string, stdout *os.File) (*recordFile, er
 		return &recordFile{File: f, incomplete: incomplete, began: info.Size()}, nil
 	}
 	return nil, errors.Join(err, f.Close())
+}
+
+// refuseRecord is the error of a file that there is and that nothing is recorded in.
+func refuseRecord(flag, name string) error {
+	if info, err := os.Stat(name); err == nil && !recordable(info) {
+		return fmt.Errorf("%s: %s is no regular file", flag, name)
+	}
+	return nil
 }
 
 // recordable reports whether a write to a file cannot wait for somebody to read.

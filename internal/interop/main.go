@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/errand-acp/errand/internal/conform"
@@ -19,7 +20,7 @@ import (
 func main() {
 	live := flag.Bool("live", false, "drive an agent that is installed, with its own key and model")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, *live, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "interop:", err)

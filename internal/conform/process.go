@@ -16,7 +16,6 @@ import (
 // process is an agent that a scene has started.
 type process struct {
 	*proc.Process
-	runID   string
 	stdin   proc.Input
 	writing sync.Mutex // held while a line is written
 	stderr  *lineWriter
@@ -50,7 +49,7 @@ func (a *actor) start() (ok bool) {
 		a.bar("the agent could not be started: %v", err)
 		return false
 	}
-	child := &process{Process: p, runID: spec.RunID, stdin: p.Stdin(), stderr: stderr, done: make(chan struct{}), asking: make(chan struct{}, 1)}
+	child := &process{Process: p, stdin: p.Stdin(), stderr: stderr, done: make(chan struct{}), asking: make(chan struct{}, 1)}
 	a.lock(func() { a.p, a.ended, a.asked = child, false, nil })
 	go a.serve(child)
 	return true
@@ -82,7 +81,10 @@ func (a *actor) serve(p *process) {
 		return true
 	})
 	p.Stdout().Close()
-	a.lock(func() { a.ended = true })
+	a.lock(func() {
+		a.ended = true
+		a.r.marks = append(a.r.marks, mark{label: markOver, index: len(a.r.entries)})
+	})
 	close(p.asking)
 	answering.Wait()
 }
@@ -162,9 +164,19 @@ const (
 	markSignal = "sigterm"
 )
 
+// alive reports whether the agent is there and listens, after a moment for what it has done
+// before: a crash is not to be taken for what comes of that which we do next.
+func (a *actor) alive() bool {
+	if a.p == nil {
+		return false
+	}
+	a.find(a.now(), midTurn, func(int) bool { return false }) // no longer than its stdout is open
+	return !a.dead() && !a.isOver() && a.p.Running()
+}
+
 // closeStdin ends the agent's stdin. Not ok: it is nobody's any more.
 func (a *actor) closeStdin() (ok bool) {
-	if a.p == nil || a.dead() {
+	if !a.alive() {
 		return false
 	}
 	a.had()
@@ -193,7 +205,7 @@ func (a *actor) dead() bool {
 
 // signal sends SIGTERM to the agent's process. Not ok: it cannot be sent here, or to nobody.
 func (a *actor) signal() (ok bool) {
-	if a.p == nil || a.dead() { // its number may be somebody else's
+	if !a.alive() { // its number may be somebody else's
 		return false
 	}
 	a.had()
@@ -238,7 +250,7 @@ const (
 // had marks what other processes the agent has, as left does: what it could leave.
 func (a *actor) had() {
 	note := noteNobody
-	if list, _ := survivors(a.p.runID, a.p.PID); len(list) > 0 {
+	if list, _ := survivors(a.p.Process); len(list) > 0 {
 		note = strings.Join(list, "\n")
 	}
 	a.note("had", 0, note)
@@ -252,7 +264,7 @@ func (a *actor) left(label string, limit time.Duration) {
 	}
 	begun := time.Now()
 	for {
-		list, known := survivors(a.p.runID, a.p.PID)
+		list, known := survivors(a.p.Process)
 		waited := time.Since(begun)
 		switch {
 		case !known:

@@ -73,7 +73,12 @@ func (r *recording) stopOf(t *turn) outcome {
 
 // sinceCancel is how long a turn went on after its cancel.
 func (r *recording) sinceCancel(t *turn) time.Duration {
-	return (r.entries[t.end].At - r.entries[t.cancelAt].At).Round(time.Millisecond)
+	return r.since(t.cancelAt, t.end)
+}
+
+// since is the time between two entries.
+func (r *recording) since(from, to int) time.Duration {
+	return (r.entries[to].At - r.entries[from].At).Round(time.Millisecond)
 }
 
 const tooShort = "the turn was over before it was cancelled; --prompt long=… says what takes longer"
@@ -103,16 +108,17 @@ func (r *recording) cancelledTurn(label string) outcome {
 		return *no
 	}
 	o := r.stopOf(t)
-	if o.verdict == Fail && t.hasResult && r.sinceCancel(t) < r.deaf() && !r.isLong() {
+	if o.verdict == Fail && t.hasResult && r.sinceCancel(t) < r.deaf("new-early") && !r.isLong() {
 		return untried(tooShort)
 	}
 	return o
 }
 
-// deaf is how long after its cancel a turn cannot have missed it.
-func (r *recording) deaf() time.Duration {
+// deaf is how long after its cancel a turn cannot have missed it; the label is that of a
+// request that shows how fast it answers.
+func (r *recording) deaf(label string) time.Duration {
 	const least = 2 * time.Second
-	if c := r.call("new-early"); c != nil && c.answered { // how slow everything is
+	if c := r.call(label); c != nil && c.answered { // how slow everything is
 		return max(least, 10*(r.entries[c.answerAt].At-r.entries[c.sentAt].At))
 	}
 	return least
@@ -127,7 +133,13 @@ func (r *recording) isLong() bool {
 	if mid.stop == "cancelled" {
 		return true
 	}
-	_, no = r.cancelled("control")
+	return r.goesOn("control")
+}
+
+// goesOn reports whether the turn of the long prompt, when it was left alone for longer,
+// had to be cancelled to end.
+func (r *recording) goesOn(control string) bool {
+	_, no := r.cancelled(control)
 	return no == nil
 }
 

@@ -93,15 +93,17 @@ func judgeNotOffered(prefix, what string, needs map[string][]string) func(*recor
 				return broken(fmt.Sprintf("%s was called, and clientCapabilities.%s was not advertised", m.Method, strings.Join(path, ".")), append(r.sent("initialize"), r.at(i)...)...)
 			}
 		}
+		all := true
 		for _, path := range needs {
-			if r.offered(path...) {
-				return untried("it was advertised in the scene " + r.scene)
-			}
+			all = all && r.offered(path...)
+		}
+		if all {
+			return untried("it was advertised in the scene " + r.scene)
 		}
 		// That nothing was called shows only where there was something to do, and it was done.
 		for _, c := range r.calls() {
 			if (c.kind == "execute") == (prefix == "terminal/") && c.ended.status == "completed" {
-				return kept("a tool that might have was carried out, and called no "+prefix+" method", append(r.sent("initialize"), r.at(c.announced.at, c.ended.at)...)...)
+				return kept("a tool that might have was carried out, and called no "+prefix+" method that was not advertised", append(r.sent("initialize"), r.at(c.announced.at, c.ended.at)...)...)
 			}
 		}
 		return untried("no tool call " + what + " was carried out; --prompt tool=… and command=… say what makes the agent do it")
@@ -207,7 +209,8 @@ func judgeTerminalKnown(r *recording, at int, m message) (string, bool) {
 	return "", true
 }
 
-// judgeReleased looks at terminals whose command has exited, as the agent knows.
+// judgeReleased looks at terminals whose command has exited, as the agent knows: it has
+// waited for that, or seen it in the terminal's output.
 func judgeReleased(r *recording) outcome {
 	t, no := r.regular("command")
 	if no != nil {
@@ -216,8 +219,8 @@ func judgeReleased(r *recording) outcome {
 	var shown []transcript.Entry
 	for i, m := range r.agent() {
 		id, ok := stringField(m.Params, "terminalId")
-		if m.Method != "terminal/wait_for_exit" || !ok {
-			continue
+		if m.Method != "terminal/wait_for_exit" && m.Method != "terminal/output" || !ok {
+			continue // our terminals have exited when they are looked at
 		}
 		made, released := r.terminal(id, len(r.entries))
 		switch {
@@ -229,7 +232,7 @@ func judgeReleased(r *recording) outcome {
 		}
 	}
 	if shown == nil {
-		return untried("the agent waited for no command in a terminal; --prompt command=… says what makes it run one")
+		return untried("the agent looked at no command in a terminal; --prompt command=… says what makes it run one")
 	}
 	return kept("they were", shown...)
 }

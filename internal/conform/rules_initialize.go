@@ -51,7 +51,17 @@ var initializeRules = []Rule{
 			case sameJSON(v, json.RawMessage(fmt.Sprint(futureVersion))):
 				return brokenf(c.entries(), "it claims to support version %d, which there is none of", futureVersion)
 			}
-			return kept("it offered version "+short(string(v), 20), c.entries()...)
+			offered := short(string(v), 20)
+			// What it supports it answers with, when it is asked for that.
+			control, no := r.reply("initialize-offered")
+			if no != nil {
+				return untried("it offered version " + offered + ", and it is not known whether it supports that: " + no.why)
+			}
+			entries := append(c.entries(), control.entries()...)
+			if got := field(control.answer.Result, "protocolVersion"); !sameJSON(got, v) {
+				return brokenf(entries, "it offered version %s; asked for that it chose %s", offered, orMissing(got))
+			}
+			return kept("it offered version "+offered+", and chose it when it was asked for that", entries...)
 		},
 	},
 	{

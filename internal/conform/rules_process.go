@@ -67,6 +67,8 @@ func exits(label, after string) func(r *recording) outcome {
 			return untried("the agent was gone before")
 		case !ok || !ok2:
 			return untried(orText(r.stopped, "it did not come to it"))
+		case r.overBefore(label):
+			return untried("the agent was gone before, or had closed its stdout")
 		case waited.note == noteAlive:
 			return brokenf(r.end(at.index), "it was still there %v after %s", waited.waited.Round(time.Millisecond), after)
 		}

@@ -1,6 +1,10 @@
 package conform
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/errand-acp/errand/client/transcript"
+)
 
 const (
 	sessionSetupPage = "https://agentclientprotocol.com/protocol/session-setup"
@@ -10,6 +14,24 @@ const (
 )
 
 var sessionRules = []Rule{
+	{
+		ID: "session-new", Title: "session/new is supported", Level: Must,
+		Quote:  "As a baseline, all Agents MUST support session/new, session/prompt, session/cancel, and session/update.",
+		Source: initializationPage + "#session-capabilities",
+		scenes: []string{"handshake"},
+		judge: func(r *recording) outcome {
+			c, no := r.reply("new")
+			switch {
+			case no != nil:
+				return *no // session-id says so
+			case isLogin(c.answer):
+				return untried("it needs a login: " + errorText(c.answer.Error) + r.loginHint(c.answer))
+			case c.answer.Error != nil:
+				return brokenf(c.entries(), "in a directory that there is it was answered with an error that is not auth_required: %s", errorText(c.answer.Error))
+			}
+			return kept("it was answered with a result", c.entries()...)
+		},
+	},
 	{
 		ID: "session-id", Title: "session/new is answered with a session id", Level: Must,
 		Quote:  "The Agent MUST respond with a unique Session ID that identifies this conversation",
@@ -61,27 +83,37 @@ var sessionRules = []Rule{
 		Source: schemaPlace + "NewSessionRequest/properties/_meta",
 		scenes: []string{"directories"},
 		judge: func(r *recording) outcome {
-			if _, no := r.result("new"); no != nil {
-				return *no
-			}
 			c, no := r.reply("new-meta")
 			switch {
-			case no != nil && c != nil:
-				return broken(c.why, c.entries()...)
-			case no != nil:
+			case c == nil:
 				return *no
-			case c.answer.Error != nil:
-				return brokenf(c.entries(), "with a _meta it was refused: %s", errorText(c.answer.Error))
+			case no == nil && c.answer.Error == nil:
+				return kept("it was answered with a session", c.entries()...)
+			case c.died():
+				return broken(c.why, c.entries()...)
 			}
-			return kept("it was answered as without", c.entries()...)
+			// The same without a _meta tells whether that is what it was refused for.
+			control, without := r.result("new-after")
+			switch {
+			case without != nil:
+				return untried("without a _meta there was no session either: " + without.why)
+			case no != nil:
+				return broken(c.why+", and without a _meta it was", append(c.entries(), control.entries()...)...)
+			}
+			return brokenf(append(c.entries(), control.entries()...), "with a _meta it was refused, and without it was not: %s", errorText(c.answer.Error))
 		},
 	},
 	{
-		ID: "cwd-relative", Title: "a relative directory is refused", Level: Must,
-		Quote:  "This directory: MUST be an absolute path",
+		ID: "cwd-relative", Title: "there is no session in a relative directory", Level: Must,
+		Quote:  "This directory: MUST be an absolute path (it binds both sides: an agent that establishes a session in a relative directory has one that is not)",
 		Source: sessionSetupPage + "#working-directory",
 		scenes: []string{"directories"},
-		judge:  refusedOnly("new-relative", `session/new in the directory "."`, "new-after"),
+		judge: func(r *recording) outcome {
+			if c := r.call("new-relative"); c != nil && c.died() {
+				return untried(c.why) // and there is no session
+			}
+			return refusedOnly("new-relative", `session/new in the directory "."`, "new-after")(r)
+		},
 	},
 	{
 		ID: "cwd-missing", Title: "a directory that does not exist is refused", Level: Manners,
@@ -107,6 +139,11 @@ var sessionRules = []Rule{
 		Quote:  "A mistake in one request must not cost the client its connection, and the sessions in it.",
 		scenes: []string{"directories"},
 		judge: func(r *recording) outcome {
+			for _, label := range []string{"new-relative", "new-missing", "new-file", "new-without-cwd"} {
+				if c := r.call(label); c != nil && c.died() {
+					return broken("a wrong request was the end of it: "+c.why, c.entries()...)
+				}
+			}
 			wrong, no := r.reply("new-without-cwd")
 			if no != nil {
 				return *no
@@ -170,7 +207,7 @@ var sessionRules = []Rule{
 			if r.call(label) == nil {
 				label = "set-mode-back" // there is one mode only
 			}
-			if r.call(label) == nil && r.stopped == "" {
+			if r.needless(label) {
 				return untried("the session has no modes")
 			}
 			return accepted(r, label)
@@ -182,7 +219,7 @@ var sessionRules = []Rule{
 		Source: modesPage + "#from-the-client",
 		scenes: []string{"sessions"},
 		judge: func(r *recording) outcome {
-			if r.call("set-mode-unknown") == nil && r.stopped == "" {
+			if r.needless("set-mode-unknown") {
 				return untried("the session has no modes")
 			}
 			return refusedOnly("set-mode-unknown", "session/set_mode with a mode that there is none of", "set-mode-back")(r)
@@ -194,23 +231,29 @@ var sessionRules = []Rule{
 		Source: configPage + "#from-the-client",
 		scenes: []string{"sessions"},
 		judge: func(r *recording) outcome {
-			if r.call("set-config") == nil && r.stopped == "" {
+			if r.needless("set-config") {
 				return untried("the session has no config options that can be set")
-			}
-			c, no := r.result("set-config")
-			if no != nil {
-				return *no
 			}
 			created, no := r.result("new")
 			if no != nil {
 				return *no
 			}
-			entries := append(created.entries(), c.entries()...)
-			options := field(c.answer.Result, "configOptions")
-			if !isArray(options) {
-				return broken("the result has no configOptions", entries...)
+			c, no := r.reply("set-config")
+			if c == nil {
+				return *no
 			}
-			ids := configIDs(elements(options))
+			entries := append(created.entries(), c.entries()...)
+			switch {
+			case no != nil:
+				return broken(c.why, entries...)
+			case c.answer.Error != nil:
+				return brokenf(entries, "an option that the session has could not be set to the value that it has: %s", errorText(c.answer.Error))
+			}
+			wrong := slices.DeleteFunc(configOptions.misfits("result", c.answer.Result), func(m misfit) bool { return m.unknown })
+			if len(wrong) > 0 {
+				return broken(say(wrong), entries...)
+			}
+			ids := configIDs(elements(field(c.answer.Result, "configOptions")))
 			for _, id := range configIDs(elements(field(created.answer.Result, "configOptions"))) {
 				if !slices.Contains(ids, id) {
 					return brokenf(entries, "the answer lacks the option %q", short(id, 60))
@@ -242,7 +285,7 @@ var sessionRules = []Rule{
 		Source: sessionListPage + "#listing-sessions",
 		scenes: []string{"sessions"},
 		judge: func(r *recording) outcome {
-			if r.call("list-nobody") == nil && r.stopped == "" {
+			if r.needless("list-nobody") {
 				return untried("it does not advertise sessionCapabilities.list")
 			}
 			c, no := r.reply("list-nobody")
@@ -265,7 +308,7 @@ var sessionRules = []Rule{
 		Source: sessionListPage + "#pagination",
 		scenes: []string{"sessions"},
 		judge: func(r *recording) outcome {
-			if r.call("list-bad-cursor") == nil && r.stopped == "" {
+			if r.needless("list-bad-cursor") {
 				return untried("it does not advertise sessionCapabilities.list")
 			}
 			return refusedOnly("list-bad-cursor", "session/list with a cursor that is none", "list")(r)
@@ -295,30 +338,33 @@ var sessionRules = []Rule{
 		judge: func(r *recording) outcome {
 			closing := r.call("close")
 			switch _, speaking := r.mark("speaking"); {
-			case closing == nil && r.stopped == "":
+			case r.needless("close"):
 				return untried("it does not advertise sessionCapabilities.close")
 			case closing == nil:
-				return untried(r.stopped)
+				_, no := r.reply("close")
+				return *no
 			case !speaking:
 				return untried("no turn was going on; --prompt long=… says what makes the agent speak for a while")
 			case closing.answered && closing.answer.Error != nil:
 				return untried("session/close was answered with an error: " + errorText(closing.answer.Error))
 			}
-			c := r.call("prompt-to-close")
+			t := r.turn("prompt-to-close")
 			switch {
-			case c == nil:
+			case t == nil:
 				return untried("there was no turn")
-			case c.answered && c.answerAt < closing.sentAt:
+			case t.answered && t.end < closing.sentAt:
 				return untried("the turn was over when the session was closed")
 			}
-			entries := append(closing.entries(), c.entries()...)
-			switch stop, _ := stringField(c.answer.Result, "stopReason"); {
-			case !c.answered:
-				return broken("the turn did not end: "+c.why, entries...)
-			case c.answer.Error != nil:
-				return brokenf(entries, "the turn ended with an error: %s", errorText(c.answer.Error))
-			case stop != "cancelled":
-				return brokenf(entries, "the turn ended as %q", short(stop, 60))
+			entries := append(closing.entries(), t.entries()...)
+			switch {
+			case !t.answered:
+				return broken("the turn did not end: "+t.why, entries...)
+			case t.answer.Error != nil:
+				return brokenf(entries, "the turn ended with an error: %s", errorText(t.answer.Error))
+			case t.stop != "cancelled" && r.since(closing.sentAt, t.end) < r.deaf("new-to-close") && !r.goesOn("close-control"):
+				return untried("the turn may have been over by itself when the session was closed; --prompt long=… says what takes longer")
+			case t.stop != "cancelled":
+				return brokenf(entries, "the turn ended as %q", short(t.stop, 60))
 			}
 			return kept("it did", entries...)
 		},
@@ -354,11 +400,18 @@ var sessionRules = []Rule{
 			if len(spoken) == 0 {
 				return untried("nothing was said in the session")
 			}
-			replayed := r.words(c.sentAt, len(r.entries), "user_message_chunk", "agent_message_chunk")
-			if len(replayed) == 0 {
-				return broken("a prompt and an answer were exchanged in the session, and nothing of them was replayed", append(spoken[:1:1], c.entries()...)...)
+			asked := r.words(c.sentAt, len(r.entries), "user_message_chunk")
+			answered := r.words(c.sentAt, len(r.entries), "agent_message_chunk")
+			entries := append(r.at(prompt.sentAt), append(spoken[:1:1], c.entries()...)...)
+			switch {
+			case len(asked)+len(answered) == 0:
+				return broken("a prompt and an answer were exchanged in the session, and nothing of them was replayed", entries...)
+			case len(answered) == 0:
+				return broken("of a prompt and its answer only the prompt was replayed", append(entries, asked[0])...)
+			case len(asked) == 0:
+				return broken("of a prompt and its answer only the answer was replayed", append(entries, answered[0])...)
 			}
-			return kept("it did", append(replayed[:1:1], c.entries()...)...)
+			return kept("it did", append([]transcript.Entry{asked[0], answered[0]}, c.entries()...)...)
 		},
 	},
 	{
@@ -388,7 +441,7 @@ var sessionRules = []Rule{
 		Quote:  "A user who hears of a success goes on in an empty conversation and believes that it is the old one.",
 		scenes: []string{"sessions"},
 		judge: func(r *recording) outcome {
-			if r.call("load-unknown") == nil && r.stopped == "" {
+			if r.needless("load-unknown") {
 				return untried("it does not advertise loadSession")
 			}
 			return refusedOnly("load-unknown", "session/load of a session that there is none of", "load")(r)
@@ -424,9 +477,11 @@ var sessionRules = []Rule{
 			if len(r.words(prompt.sentAt, prompt.answerAt, "agent_message_chunk")) == 0 {
 				return untried("nothing was said in the session")
 			}
-			replayed := r.words(c.sentAt, c.answerAt, "user_message_chunk", "agent_message_chunk")
-			if len(replayed) > 0 {
-				return broken("the conversation was replayed before the answer", append(replayed[:1:1], c.entries()...)...)
+			for u := range r.updates(c.sentAt, c.answerAt) {
+				// A plan may be said to be the session's present one.
+				if u.kind == "user_message_chunk" || u.ofTurn() && u.kind != "plan" {
+					return broken("the conversation was replayed before the answer", append(r.at(u.at), c.entries()...)...)
+				}
 			}
 			return kept("nothing was replayed", c.entries()...)
 		},

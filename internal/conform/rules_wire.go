@@ -78,8 +78,8 @@ var wireRules = []Rule{
 	},
 	{
 		ID: "jsonrpc-error", Title: "an error has a code that is an integer, and a message", Level: Must,
-		Quote:  "code: A Number that indicates the error type that occurred. This MUST be an integer.",
-		Source: jsonrpcPage + "#error_object",
+		Quote:  `Error: "required": ["code", "message"]; "code: A Number that indicates the error type that occurred. This MUST be an integer." (https://www.jsonrpc.org/specification#error_object)`,
+		Source: schemaPlace + "Error",
 		judge: func(r *recording) outcome {
 			if r.echoes() {
 				return untried(whyEcho)
@@ -137,8 +137,12 @@ var wireRules = []Rule{
 			case no != nil:
 				return *no
 			}
-			for i, m := range r.from(transcript.FromAgent, sent.index, len(r.entries)) {
-				if m.isResponse() && (m.ID == nil || isNull(m.ID)) {
+			asked := map[string]bool{}
+			for _, m := range r.from(transcript.FromClient, 0, after.answerAt) {
+				asked[canonical(m.ID)] = m.isRequest()
+			}
+			for i, m := range r.from(transcript.FromAgent, sent.index, after.answerAt) {
+				if m.isResponse() && (m.ID == nil || isNull(m.ID) || !asked[canonical(m.ID)]) {
 					return broken("it was answered", r.at(sent.index, i)...)
 				}
 			}
@@ -328,7 +332,7 @@ func judgeStdout(r *recording) outcome {
 		case e.Frame == nil && strings.TrimSpace(e.Text) == "":
 			// a blank line ends nothing and begins nothing
 		case e.Frame == nil && r.cutOff(i):
-			// we have ended it in the middle of a line
+			// it has ended in the middle of a message, because we have asked it to
 		case e.Frame == nil:
 			return broken("a line of its stdout is no message", e)
 		case m.method == nil && m.ID == nil && m.Result == nil && m.Error == nil:
@@ -367,12 +371,16 @@ func (r *recording) echoes() bool {
 
 const whyEcho = "the agent sends back what it reads"
 
-// cutOff reports whether entry i is the last line of an agent that did not end by itself.
+// cutOff reports whether entry i is the last line of an agent that did not end by itself, and
+// may have been a message.
 func (r *recording) cutOff(i int) bool {
-	for _, e := range r.entries[i+1:] {
+	if !isObject([]byte(r.entries[i].Text)) {
+		return false
+	}
+	for j, e := range r.entries[i+1:] {
 		switch {
 		case e.End != nil:
-			return e.End.Rung != "exit" && e.End.Rung != "eof"
+			return !slices.ContainsFunc(r.lives(), func(l life) bool { return l.end == i+1+j && l.died })
 		case e.From == transcript.FromAgent:
 			return false
 		}

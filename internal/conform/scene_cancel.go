@@ -43,7 +43,7 @@ var sceneCancel = scene{
 			return
 		}
 		if session, ok = a.newSession("new-control", a.dir); ok {
-			a.control(session)
+			a.control("control", session, "mid")
 		}
 	},
 }
@@ -86,16 +86,16 @@ func (a *actor) cancelMid(session string) bool {
 	return answer.Error == nil && stop != "cancelled"
 }
 
-// control is the turn of cancelMid again without a cancel, for longer than that has
+// control is the turn of another label again without a cancel, for longer than that has
 // taken: whether it is over by itself by then.
-func (a *actor) control(session string) {
+func (a *actor) control(label, session, of string) {
 	a.mu.Lock()
-	mid := a.r.turn("mid")
-	took := a.r.entries[mid.end].At - a.r.entries[mid.sentAt].At
+	t := a.r.turn(of)
+	took := a.r.entries[t.end].At - a.r.entries[t.sentAt].At
 	a.mu.Unlock()
-	p := a.send("control", "session/prompt", promptOf(session, a.prompt(PromptLong)))
+	p := a.send(label, "session/prompt", promptOf(session, a.prompt(PromptLong)))
 	if _, _, ok := a.waitFor(p.sent+1, min(3*took+time.Second, a.opts.Timeout), p.isAnswer); !ok {
-		a.cancel("control-cancel", session)
+		a.cancel(label+"-cancel", session)
 		a.endCancelled(p)
 	}
 }

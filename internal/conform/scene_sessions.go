@@ -107,7 +107,13 @@ func (a *actor) closing() {
 		a.mark("speaking")
 	}
 	a.ask("close", "session/close", map[string]any{"sessionId": session})
-	a.awaitFor(p, a.opts.ExitTimeout)
+	answer, ok := a.awaitFor(p, a.opts.ExitTimeout)
+	if stop, _ := stringField(answer.Result, "stopReason"); !ok || answer.Error != nil || stop == "cancelled" {
+		return
+	}
+	if session, ok = a.newSession("new-close-control", a.mkdir("control")); ok {
+		a.control("close-control", session, "prompt-to-close")
+	}
 }
 
 // resultOf is the result of the request with that label; nil where there is none.

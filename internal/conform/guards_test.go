@@ -1,0 +1,241 @@
+package conform
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/errand-acp/errand/client/transcript"
+)
+
+var blankLines = regexp.MustCompile(`\n\s*\n`)
+
+// outcomeOf is what a rule says of lines as record takes them, and of two more sorts: "< TEXT x"
+// is a line of the agent that is no frame, and "< GONE rung" the end of the agent.
+func outcomeOf(t *testing.T, id, lines string) outcome {
+	t.Helper()
+	i := slices.IndexFunc(Rules(), func(r Rule) bool { return r.ID == id })
+	if i < 0 {
+		t.Fatalf("there is no rule %s", id)
+	}
+	rule, name := Rules()[i], "content"
+	if len(rule.scenes) > 0 {
+		name = rule.scenes[0]
+	}
+	r := record(name, blankLines.ReplaceAllString(lines, "\n"))
+	for i := range r.entries {
+		e := &r.entries[i]
+		if text, ok := strings.CutPrefix(string(e.Frame), "TEXT "); ok {
+			e.Frame, e.Text = nil, text
+		}
+		if rung, ok := strings.CutPrefix(string(e.Frame), "GONE "); ok {
+			*e = transcript.Entry{At: e.At, End: &transcript.End{Rung: rung}}
+		}
+	}
+	return rule.judge(r)
+}
+
+// An agent is blamed for, and praised for, what it has done itself.
+func TestGuards(t *testing.T) {
+	const (
+		hello   = `initialize> {"id":0,"method":"initialize","params":{}}` + "\n" + `< {"id":0,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"list":{},"close":{},"resume":{}}}}}` + "\n"
+		new     = `new> {"id":1,"method":"session/new","params":{}}` + "\n" + `< {"id":1,"result":{"sessionId":"s"}}` + "\n"
+		options = `[{"id":"m","name":"M","type":"select","currentValue":"x","options":[{"value":"x","name":"X"}]}]`
+		chosen  = `new> {"id":1,"method":"session/new","params":{}}` + "\n" + `< {"id":1,"result":{"sessionId":"s","configOptions":` + options + "}}\n" + `set-config> {"id":2,"method":"session/set_config_option","params":{}}` + "\n"
+		talk    = hello + `prompt> PROMPT
+			< {"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"pong"}}}}
+			< END
+			`
+		user    = `< {"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"ping"}}}}` + "\n"
+		agent   = `< {"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"pong"}}}}` + "\n"
+		load    = `load> {"id":3,"method":"session/load","params":{"sessionId":"s"}}` + "\n"
+		resume  = `resume> {"id":3,"method":"session/resume","params":{"sessionId":"s"}}` + "\n"
+		done    = `< {"id":3,"result":{}}` + "\n"
+		closing = hello + `
+			new-to-close> {"id":4,"method":"session/new","params":{}}
+			< {"id":4,"result":{"sessionId":"s"}}
+			prompt-to-close> PROMPT
+			speaking!
+			close> {"id":5,"method":"session/close","params":{"sessionId":"s"}}
+			< {"id":5,"result":{}}
+			< END
+			close-control> {"id":6,"method":"session/prompt","params":{"sessionId":"s2"}}
+			`
+		noted   = `unknown-notification> {"method":"_errand.example/happened"}` + "\n"
+		asked   = `after-notification> {"id":2,"method":"session/new","params":{}}` + "\n"
+		future  = `initialize-future> {"id":0,"method":"initialize","params":{"protocolVersion":65535}}` + "\n"
+		offered = `initialize-offered> {"id":1,"method":"initialize","params":{"protocolVersion":1}}` + "\n"
+		command = `new> {"id":1,"method":"session/new","params":{}}
+			< {"id":1,"result":{"sessionId":"s"}}
+			command> PROMPT
+			< {"id":"a","method":"terminal/create","params":{"sessionId":"s","command":"echo"}}
+			> {"id":"a","result":{"terminalId":"t"}}
+			< {"id":"b","method":"terminal/output","params":{"sessionId":"s","terminalId":"t"}}
+			> {"id":"b","result":{"output":"","truncated":false,"exitStatus":{"exitCode":0}}}
+			`
+	)
+	for _, tt := range []struct {
+		name, rule string
+		want       Verdict
+		lines      string
+	}{
+		{"ended by us in the middle of a message, by EOF", "stdout-messages", Pass, hello + `
+			eof!
+			< TEXT {"jsonrpc":"2.0","met
+			< GONE exit`},
+		{"ended by us in the middle of a message, by a signal", "stdout-messages", Pass, hello + `
+			sigterm!
+			< TEXT {"jsonrpc":"2.0","met
+			< GONE exit`},
+		{"ended by the ladder in the middle of a message", "stdout-messages", Pass, hello + `
+			< TEXT {"jsonrpc":"2.0","met
+			< GONE eof`},
+		{"ended by itself in the middle of a message", "stdout-messages", Fail, hello + `
+			< TEXT {"jsonrpc":"2.0","met
+			< GONE exit`},
+		{"ended by us, with a last word", "stdout-messages", Fail, hello + `
+			eof!
+			< TEXT Bye!
+			< GONE exit`},
+		{"over by itself when its session was closed", "close-cancels", NotApplicable, closing + `< {"id":6,"result":{"stopReason":"end_turn"}}`},
+		{"not over by itself when its session was closed", "close-cancels", Fail, closing + `
+			close-control-cancel> {"method":"session/cancel","params":{"sessionId":"s2"}}
+			< {"id":6,"result":{"stopReason":"cancelled"}}`},
+		{"dead before a _meta", "session-meta", NotApplicable, hello + new + `
+			new-without-cwd> {"id":2,"method":"session/new","params":{}}
+			over!
+			new-without-cwd/unanswered! gone
+			new-meta> {"id":3,"method":"session/new","params":{}}
+			new-meta/unanswered! gone
+			< GONE exit`},
+		{"dead of a _meta", "session-meta", Fail, hello + new + `
+			new-meta> {"id":3,"method":"session/new","params":{}}
+			over!
+			new-meta/unanswered! gone
+			< GONE exit`},
+		{"one session and no more", "session-meta", NotApplicable, hello + new + `
+			new-meta> {"id":3,"method":"session/new","params":{}}
+			< {"id":3,"error":{"code":-32001,"message":"one only"}}
+			new-after> {"id":4,"method":"session/new","params":{}}
+			< {"id":4,"error":{"code":-32001,"message":"one only"}}`},
+		{"dead of a session without a directory", "session-params", Fail, hello + new + `
+			new-without-cwd> {"id":2,"method":"session/new","params":{}}
+			over!
+			new-without-cwd/unanswered! gone
+			< GONE exit`},
+		{"dead of a session without a directory, then a right one", "session-after-refusal", Fail, hello + new + `
+			new-without-cwd> {"id":2,"method":"session/new","params":{}}
+			over!
+			new-without-cwd/unanswered! gone
+			< GONE exit`},
+		{"dead of a relative directory", "cwd-relative", NotApplicable, hello + new + `
+			new-relative> {"id":2,"method":"session/new","params":{}}
+			over!
+			new-relative/unanswered! gone
+			< GONE exit`},
+		{"dead before unusual ids", "request-ids", NotApplicable, hello + `
+			unknown-extension> {"id":2,"method":"_x","params":{}}
+			< {"id":2,"error":{"code":-32601,"message":"no"}}
+			unknown-method> {"id":3,"method":"x","params":{}}
+			over!
+			unknown-method/unanswered! gone
+			id-zero> {"id":0,"method":"_x","params":{}}
+			id-zero/unanswered! gone
+			< GONE exit`},
+		{"dead of an unknown method", "method-answered", Fail, hello + `
+			unknown-method> {"id":3,"method":"x","params":{}}
+			over!
+			unknown-method/unanswered! gone
+			< GONE exit`},
+		{"dead before it was prompted", "prompt-text", NotApplicable, hello + new + `
+			over!
+			text> PROMPT
+			text/unanswered! gone
+			< GONE exit`},
+		{"dead before its stdin was closed", "exit-on-eof", NotApplicable, hello + new + `
+			over!
+			eof!
+			exit! exited
+			< GONE exit`},
+		{"dead before SIGTERM", "exit-on-sigterm", NotApplicable, hello + new + `
+			over!
+			sigterm!
+			exit! exited
+			< GONE exit`},
+		{"a fresh process after one that has ended", "load-available", Fail, hello + `
+			over!
+			< GONE eof
+			load> {"id":3,"method":"session/load","params":{"sessionId":"s"}}
+			load/unanswered! nothing came within 1s`},
+		{"set, and no current values", "set-config", Fail, chosen + `< {"id":2,"result":{"configOptions":[{"id":"m"}]}}`},
+		{"shown, and cannot be set", "set-config", Fail, chosen + `< {"id":2,"error":{"code":-32601,"message":"no"}}`},
+		{"set", "set-config", Pass, chosen + `< {"id":2,"result":{"configOptions":` + options + `}}`},
+		{"only the user's part is replayed", "load-replay", Fail, talk + load + user + done},
+		{"only the agent's part is replayed", "load-replay", Fail, talk + load + agent + done},
+		{"both are replayed", "load-replay", Pass, talk + load + user + agent + done},
+		{"a tool call before a resume is answered", "resume-no-replay", Fail, talk + resume + `< CALL "status":"completed";;` + "\n" + done},
+		{"commands before a resume is answered", "resume-no-replay", Pass, talk + resume + `< {"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"available_commands_update","availableCommands":[]}}}` + "\n" + done},
+		{"one less than the future", "initialize-future-version", Fail, future + `
+			< {"id":0,"result":{"protocolVersion":65534}}
+			initialize-offered> {"id":1,"method":"initialize","params":{"protocolVersion":65534}}
+			< {"id":1,"result":{"protocolVersion":65533}}`},
+		{"the version that it has", "initialize-future-version", Pass, future + `
+			< {"id":0,"result":{"protocolVersion":1}}` + "\n" + offered + `< {"id":1,"result":{"protocolVersion":1}}`},
+		{"an id for a notification", "notification-unanswered", Fail, noted + asked + `
+			< {"id":-1,"error":{"code":-32601,"message":"no"}}
+			< {"id":2,"result":{"sessionId":"s"}}`},
+		{"null for what came later", "notification-unanswered", Pass, noted + asked + `
+			< {"id":2,"result":{"sessionId":"s"}}
+			> {"id":3,"method":"_x"}
+			< {"id":null,"error":{"code":-32601,"message":"no"}}`},
+		{"polled, and never released", "client-terminal-released", Fail, command + `< END`},
+		{"polled, and released", "client-terminal-released", Pass, command + `
+			< {"id":"c","method":"terminal/release","params":{"sessionId":"s","terminalId":"t"}}
+			> {"id":"c","result":{}}
+			< END`},
+		{"a session refused", "session-new", Fail, hello + `
+			new> {"id":1,"method":"session/new","params":{}}
+			< {"id":1,"error":{"code":-32603,"message":"no"}}`},
+		{"a session refused for want of a login", "session-new", NotApplicable, hello + `
+			new> {"id":1,"method":"session/new","params":{}}
+			< {"id":1,"error":{"code":-32000,"message":"Authentication required"}}`},
+		{"an error without a message", "jsonrpc-error", Fail, `< {"id":1,"error":{"code":-32603}}`},
+		{"a write where only reading is offered", "client-fs-not-advertised", Fail, `
+			initialize> {"id":0,"method":"initialize","params":{"clientCapabilities":{"fs":{"readTextFile":true}}}}
+			< {"id":9,"method":"fs/write_text_file","params":{}}`},
+		{"a read where reading is offered", "client-fs-not-advertised", NotApplicable, `
+			initialize> {"id":0,"method":"initialize","params":{"clientCapabilities":{"fs":{"readTextFile":true}}}}
+			< {"id":9,"method":"fs/read_text_file","params":{}}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if o := outcomeOf(t, tt.rule, tt.lines); o.verdict != tt.want {
+				t.Errorf("%s: %s: %s, want %s", tt.rule, o.verdict, o.why, tt.want)
+			}
+		})
+	}
+}
+
+// An agent that ends by itself at the end of a scene has kept none of the rules about ends.
+func TestEndsByItself(t *testing.T) {
+	report := tryScript(t, "on session/new; if $n is 2; reply {\"sessionId\": \"two\"}; exit 9; end\non session/prompt; text 1; exit 9",
+		&Options{Only: []string{"exit-on-*", "nothing-left"}, Skip: []string{"exit-on-sigterm"}, ExitTimeout: 2 * time.Second})
+	for _, f := range report.Findings {
+		if f.Verdict != NotApplicable {
+			t.Error(explain(f))
+		}
+	}
+}
+
+// Where half of the file system is offered, the other half is not.
+func TestReadOnly(t *testing.T) {
+	report := tryScript(t, `on initialize; set reads $params.clientCapabilities.fs.readTextFile; set writes $params.clientCapabilities.fs.writeTextFile
+on session/prompt "Write a file"
+  if $reads is true
+    request fs/write_text_file {"sessionId": "$session", "path": "$cwd/conformance.txt", "content": "errand was here\n"}
+  end`, &Options{Only: []string{"client-fs-not-advertised"}})
+	if f := finding(t, report, "client-fs-not-advertised"); f.Verdict != Fail || f.Scene != "tools" {
+		t.Error(explain(f))
+	}
+}

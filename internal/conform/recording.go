@@ -3,6 +3,7 @@ package conform
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/errand-acp/errand/client/transcript"
@@ -98,13 +99,49 @@ type call struct {
 	r *recording
 }
 
-// call returns the request that has this label; nil where it was not written.
+// markOver marks the end of an agent's stdout.
+const markOver = "over"
+
+// over reports whether the agent was gone, or had closed its stdout, before an index.
+func (r *recording) over(at int) bool {
+	for _, m := range r.marks {
+		if m.label == markOver && m.index <= at && !r.endsIn(m.index, at) {
+			return true
+		}
+	}
+	return false
+}
+
+// call returns the request that has this label; nil where it was not written, or to nobody:
+// who was gone before has not failed at it. An agent that is gone before initialize has
+// nothing else to be judged by.
 func (r *recording) call(label string) *call {
 	c := r.find(label)
 	if r.cut && (c == nil || !c.answered) {
 		r.missed = true
 	}
 	return c
+}
+
+// overBefore is over for a mark that is no entry: of what happened in between, only the
+// order of the marks tells.
+func (r *recording) overBefore(label string) bool {
+	over := false
+	from := 0
+	for _, m := range r.marks {
+		switch m.label {
+		case markOver:
+			over, from = true, m.index
+		case label:
+			return over && !r.endsIn(from, m.index)
+		}
+	}
+	return false
+}
+
+// endsIn reports whether an agent has ended in entries [from, to).
+func (r *recording) endsIn(from, to int) bool {
+	return slices.ContainsFunc(r.entries[from:to], func(e transcript.Entry) bool { return e.End != nil })
 }
 
 func (r *recording) find(label string) *call {
@@ -123,6 +160,9 @@ func (r *recording) find(label string) *call {
 				return c
 			}
 		}
+		if c.method != "initialize" && r.over(c.sentAt) {
+			return nil
+		}
 		c.why = fmt.Sprintf("%s was not answered", c.method)
 		switch end, _ := r.mark(label + unanswered); end.note {
 		case "":
@@ -137,6 +177,24 @@ func (r *recording) find(label string) *call {
 		return c
 	}
 	return nil
+}
+
+// toNobody reports whether a request with this label was written when nobody was there.
+func (r *recording) toNobody(label string) bool {
+	m, ok := r.mark(label)
+	return ok && r.call(label) == nil && r.over(m.index)
+}
+
+// needless reports whether a request with this label was not written because the scene had
+// no reason to.
+func (r *recording) needless(label string) bool {
+	return r.call(label) == nil && r.stopped == "" && !r.toNobody(label)
+}
+
+// died reports whether the agent ended after a request instead of answering it.
+func (c *call) died() bool {
+	end, _ := c.r.mark(c.label + unanswered)
+	return !c.answered && end.note == noteGone
 }
 
 // unanswered, after a request's label, marks where it was given up.
@@ -159,6 +217,9 @@ func (r *recording) reply(label string) (c *call, no *outcome) {
 	switch {
 	case c == nil && r.stopped != "":
 		why = r.stopped
+	case c == nil && r.toNobody(label):
+		at, _ := r.mark(label)
+		why = "it was gone before that: " + r.gone(at.index)
 	case c == nil:
 		why = fmt.Sprintf("the scene %s did not come to it", r.scene)
 	case !c.answered:

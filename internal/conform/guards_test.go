@@ -130,6 +130,13 @@ func TestGuards(t *testing.T) {
 			over!
 			new-without-cwd/unanswered! gone
 			< GONE exit`},
+		{"one session and no more, after wrong requests", "session-after-refusal", NotApplicable, hello + new + `
+			new-control> {"id":2,"method":"session/new","params":{}}
+			< {"id":2,"error":{"code":-32001,"message":"one only"}}
+			new-without-cwd> {"id":3,"method":"session/new","params":{}}
+			< {"id":3,"error":{"code":-32602,"message":"no cwd"}}
+			new-after> {"id":4,"method":"session/new","params":{}}
+			< {"id":4,"error":{"code":-32001,"message":"one only"}}`},
 		{"dead of a relative directory", "cwd-relative", NotApplicable, hello + new + `
 			new-relative> {"id":2,"method":"session/new","params":{}}
 			over!
@@ -223,6 +230,16 @@ func TestEndsByItself(t *testing.T) {
 		&Options{Only: []string{"exit-on-*", "nothing-left"}, Skip: []string{"exit-on-sigterm"}, ExitTimeout: 2 * time.Second})
 	for _, f := range report.Findings {
 		if f.Verdict != NotApplicable {
+			t.Error(explain(f))
+		}
+	}
+}
+
+// An agent may have one session in a process.
+func TestOneSession(t *testing.T) {
+	report := tryScript(t, "on session/new; if $n is-not 1; fail -32001 \"One only\"; end", &Options{Only: []string{"session-*", "cwd-*", "notification-*"}})
+	for _, f := range report.Findings {
+		if f.Verdict == Fail || f.Verdict == Warn {
 			t.Error(explain(f))
 		}
 	}

@@ -151,6 +151,9 @@ var sessionRules = []Rule{
 			if wrong.answer.Error == nil {
 				return untried("no request was refused before it")
 			}
+			if _, no := r.result("new-control"); no != nil {
+				return untried("no second session was to be had before them: " + no.why)
+			}
 			return survived(r, "new-after", "it was answered with a session", true)
 		},
 	},

@@ -15,6 +15,7 @@ var sceneDirectories = scene{
 			a.bar("the scratch directory: %v", err)
 			return
 		}
+		a.call("new-control", "session/new", newParams(a.mkdir("control"))) // some have one session only
 		a.call("new-relative", "session/new", newParams("."))
 		a.call("new-missing", "session/new", newParams(a.path("nowhere")))
 		a.call("new-file", "session/new", newParams(file))

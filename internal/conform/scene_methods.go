@@ -35,6 +35,11 @@ var sceneMethods = scene{
 		params := map[string]any{"sessionId": session}
 		_, answers := a.ask("unknown-extension", unknownExtension, params)
 		a.ask("unknown-method", unknownMethod, params)
+		if inSession {
+			// Some have one session only: then another one says nothing of the notification.
+			answer, ok := a.call("before-notification", "session/new", newParams(a.mkdir("before")))
+			inSession = ok && answer.Error == nil
+		}
 		a.notify("unknown-notification", unknownNotification, params)
 		if inSession {
 			a.call("after-notification", "session/new", newParams(a.mkdir("after")))

@@ -125,6 +125,21 @@ func TestReplay(t *testing.T) {
 		}
 	})
 
+	t.Run("another parent, which says no more than it must and goes", func(t *testing.T) {
+		p := newProgram(t)
+		p.run(append([]string{"run", "--transcript", "talk.ndjson", "hello"}, scripted(t, "on initialize\n  answer {\"agentCapabilities\": {\"sessionCapabilities\": {\"close\": {}}}}\non session/prompt\n  text \"You said: $prompt\"\n  stop end_turn\n")...)...)
+		has(t, "the recording", readFile(t, p.Dir, "talk.ndjson"), `"session/close"`, `"auth":{}`)
+		p.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":"a","method":"initialize","params":{"protocolVersion":1}}
+{"jsonrpc":"2.0","id":"b","method":"session/new","params":{"cwd":"/","mcpServers":[]}}
+{"jsonrpc":"2.0","id":"c","method":"session/prompt","params":{"sessionId":"session-1","prompt":[{"type":"text","text":"hello"}]}}
+`)
+		got := p.run("replay", "talk.ndjson")
+		if got.status != statusOK || got.stderr != "" {
+			t.Errorf("status %d: %s", got.status, got.stderr)
+		}
+		has(t, "stdout", got.stdout, "You said: hello", `{"jsonrpc":"2.0","id":"c","result":{"stopReason":"end_turn"}}`)
+	})
+
 	t.Run("the first of several conversations", func(t *testing.T) {
 		first, err := os.ReadFile(file)
 		if err != nil {

@@ -1,6 +1,10 @@
 package acptest
 
-import "github.com/errand-acp/errand/client/transcript"
+import (
+	"time"
+
+	"github.com/errand-acp/errand/client/transcript"
+)
 
 // Unhook makes it as if Hook had not been called, until what it returns is called.
 func Unhook() (restore func()) {
@@ -24,3 +28,9 @@ func (r Recording) State() (begun, over bool, sent, heard int64) {
 	begun, over, n, _ := r.r.state()
 	return begun, over, n.sent, n.heard
 }
+
+// SetTimeout bounds each wait from here on.
+func (a *Agent) SetTimeout(d time.Duration) { a.timeout = d }
+
+// LastMoment is for the arithmetic of it.
+var LastMoment = lastMoment

@@ -27,7 +27,8 @@ func turnOf(t testing.TB, src string, o *acptest.Options) (*acptest.Agent, *acpt
 // What a test sees that fails, for each way to fail.
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	quick := &acptest.Options{Timeout: 3 * time.Second}
+	// What never comes is not waited for as long as what may be slow.
+	never := func(a *acptest.Agent) { a.SetTimeout(time.Second) }
 	allow := &acptest.Options{Client: client.Options{Permission: permission.Allow()}}
 	turn := func(src string, o *acptest.Options, expect func(a *acptest.Agent, turn *acptest.Turn)) func(testing.TB) {
 		return func(t testing.TB) {
@@ -38,8 +39,14 @@ func TestFailures(t *testing.T) {
 	for name, test := range map[string]func(t testing.TB){
 		"text that does not come": turn(`stderr "a warning\n"; on session/prompt; text "Hello, "; text "you"`, nil,
 			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Text("Hello"); turn.Text("world") }),
-		"text in time": turn(`on session/prompt; text "Hello"; wait forever`, quick,
-			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Text("world") }),
+		"text in time": turn(`on session/prompt; text "Hello"; wait forever`, nil,
+			func(a *acptest.Agent, turn *acptest.Turn) {
+				for len(turn.Updates()) == 0 {
+					time.Sleep(time.Millisecond)
+				}
+				never(a)
+				turn.Text("world")
+			}),
 		"no text at all": turn(`on session/prompt; thought "hm"`, nil,
 			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Text("") }),
 		"text in the wrong order": turn(`on session/prompt; text "one"; text "two"`, nil,
@@ -96,8 +103,8 @@ func TestFailures(t *testing.T) {
 			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Stop("end_turn") }),
 		"no stop reason": turn(`on session/prompt; reply {"done": true}`, nil,
 			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Stop("end_turn") }),
-		"an end that does not come": turn(`on session/prompt; wait forever`, quick,
-			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Stop("end_turn") }),
+		"an end that does not come": turn(`on session/prompt; wait forever`, nil,
+			func(a *acptest.Agent, turn *acptest.Turn) { never(a); turn.Stop("end_turn") }),
 		"an error for an end": turn(`on session/prompt; fail -32603 "no \"key\"" {"a": 1}`, nil,
 			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Stop("end_turn") }),
 		"an end for an error": turn("", nil,
@@ -124,17 +131,19 @@ func TestFailures(t *testing.T) {
 			func(a *acptest.Agent, turn *acptest.Turn) { turn.Stop("end_turn"); a.Close().Clean() }),
 		"noise on stdout": turn(`on session/prompt; noise "starting…\x1b[31m"`, nil,
 			func(a *acptest.Agent, turn *acptest.Turn) { turn.Stop("end_turn"); a.Close().Clean() }),
-		"an agent that lives on": turn("", quick,
-			func(a *acptest.Agent, turn *acptest.Turn) { turn.Stop("end_turn"); a.Wait() }),
+		"an agent that lives on": turn("", nil,
+			func(a *acptest.Agent, turn *acptest.Turn) { turn.Stop("end_turn"); never(a); a.Wait() }),
 		"a second prompt": func(t testing.TB) {
 			s := acptest.Start(t, acptest.Script(t, `on session/prompt; wait forever`), nil).Session("")
 			s.Prompt("one")
 			s.Prompt("two").Stop("end_turn")
 		},
 		"no update between turns": func(t testing.TB) {
-			a, turn := turnOf(t, "", quick)
+			a, turn := turnOf(t, "", nil)
 			turn.Stop("end_turn")
-			a.Session("").Update("available_commands_update")
+			s := a.Session("")
+			never(a)
+			s.Update("available_commands_update")
 		},
 		"no update of an agent that has gone": func(t testing.TB) {
 			s := acptest.Start(t, acptest.Script(t, `on session/prompt; exit 0`), nil).Session("")

@@ -25,18 +25,19 @@ func TestCheckStatus(t *testing.T) {
 	for _, tt := range []struct {
 		name, src, failOn string
 		status            int
+		exit              string // --exit-timeout; only who does not exit costs it
 	}{
-		{"a MUST", must, "must", statusFailed},
-		{"a MUST, never", must, "never", statusOK},
-		{"a SHOULD", should, "must", statusOK},
-		{"a SHOULD", should, "should", statusFailed},
-		{"manners", manners, "should", statusOK},
-		{"manners", manners, "manners", statusFailed},
-		{"nothing", honest, "manners", statusOK},
+		{"a MUST", must, "must", statusFailed, "60s"},
+		{"a MUST, never", must, "never", statusOK, "60s"},
+		{"a SHOULD", should, "must", statusOK, "60s"},
+		{"a SHOULD", should, "should", statusFailed, "60s"},
+		{"manners", manners, "should", statusOK, "2s"},
+		{"manners", manners, "manners", statusFailed, "2s"},
+		{"nothing", honest, "manners", statusOK, "60s"},
 	} {
 		t.Run(tt.name+" "+tt.failOn, func(t *testing.T) {
 			t.Parallel()
-			args := append([]string{"check", "--only", "initialize-*", "--only", "exit-on-eof", "--fail-on", tt.failOn, "--timeout", "20s", "--exit-timeout", "2s"}, scripted(t, tt.src)...)
+			args := append([]string{"check", "--only", "initialize-*", "--only", "exit-on-eof", "--fail-on", tt.failOn, "--timeout", "60s", "--exit-timeout", tt.exit}, scripted(t, tt.src)...)
 			got := newProgram(t).run(args...)
 			if got.status != tt.status || got.stderr != "" {
 				t.Errorf("status %d, want %d; stderr %q\n%s", got.status, tt.status, got.stderr, got.stdout)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -446,11 +447,28 @@ func (a *actor) login() (result json.RawMessage, ok bool) {
 	case !ok:
 		a.bar("the agent did not answer authenticate")
 	case answer.Error != nil:
-		a.bar("the agent answered authenticate with an error: %s", errorText(answer.Error))
+		a.bar("the agent answered authenticate with an error: %s%s", errorText(answer.Error), methodsHint(result, a.opts.AuthMethod))
 	default:
 		return result, true
 	}
 	return nil, false
+}
+
+// methodsHint says which methods there are, where the one that was named is none of them.
+func methodsHint(result json.RawMessage, named string) string {
+	var ids []string
+	for _, method := range elements(field(result, "authMethods")) {
+		if id, ok := stringField(method, "id"); ok {
+			ids = append(ids, fmt.Sprintf("%q", short(id, 80)))
+		}
+	}
+	switch {
+	case slices.Contains(ids, fmt.Sprintf("%q", named)):
+		return ""
+	case len(ids) == 0:
+		return fmt.Sprintf("; it advertises no method %q, nor any other", short(named, 80))
+	}
+	return fmt.Sprintf("; it advertises no method %q; there is %s", short(named, 80), names(ids))
 }
 
 // session is login and a session in the scratch directory, by the labels initialize and

@@ -49,13 +49,13 @@ var habits = []struct {
 		[]string{"exit-on-eof", "exit-on-eof-in-turn"}},
 	{"exits on EOF when the turn ends", manners + `
 on session/prompt "Count"
-  repeat 50
+  repeat 15
     text "$i\n"
     wait 20ms
   end
   set done yes
 on eof
-  wait 1200ms`, nil},
+  wait 400ms`, nil},
 	{"ignores SIGTERM", `ignore TERM` + manners + counts,
 		[]string{"exit-on-sigterm", "exit-on-sigterm-in-turn"}},
 	{"leaves a daemon", `

@@ -27,6 +27,7 @@ func TestIncomplete(t *testing.T) {
 		"wants a login, and nothing for it": {`on session/new; fail -32000 "Authentication required"`, []string{"initialize-*"}, "", true, ""},
 		"wants a login at the prompt":       {`on session/prompt; fail -32000 "Authentication required"`, []string{"session-id", "prompt-text"}, "answered session/prompt with an error", true, ""},
 		"the login fails":                   {`on authenticate; fail -32603 "no"`, []string{"initialize-*", "session-id"}, "answered authenticate with an error", true, "key"},
+		"a login that there is none of":     {`on authenticate; fail -32602 "no"` + "\non initialize; answer {\"authMethods\": [{\"id\": \"oauth\", \"name\": \"O\"}]}", []string{"session-id"}, `; it advertises no method "key"; there is "oauth"`, false, "key"},
 		"never does what the rules are of":  {``, []string{"permission-*"}, "the agent asked for no permission", false, ""},
 		"does some of it":                   {``, []string{"permission-*", "session-id"}, "", true, ""},
 		"does it all":                       {``, []string{"initialize-*", "session-id*"}, "", true, ""},

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -100,9 +101,50 @@ var (
 	maxEntries         = 50_000   // lines
 )
 
+// redacted is a line without secrets, however its JSON is written: who escapes what need not
+// be hides it from those who look for it, and from nobody who reads the value.
+func (a *actor) redacted(line []byte) []byte {
+	line = a.cmd.redact(line)
+	if plain := unescape(line); plain != nil {
+		if clean := a.cmd.redact(plain); !bytes.Equal(clean, plain) {
+			return clean
+		}
+	}
+	return line
+}
+
+// unescape returns a line of JSON with all characters as they are that need no escape by a
+// number; nil where there is none.
+func unescape(line []byte) []byte {
+	if !bytes.Contains(line, []byte(`\u00`)) {
+		return nil
+	}
+	plain := make([]byte, 0, len(line))
+	for i := 0; i < len(line); i++ {
+		if line[i] != '\\' || i+1 == len(line) {
+			plain = append(plain, line[i])
+			continue
+		}
+		if line[i+1] == 'u' && i+6 <= len(line) {
+			c, err := strconv.ParseUint(string(line[i+2:i+6]), 16, 16)
+			if err == nil && c >= ' ' && c < 0x7f {
+				if c == '"' || c == '\\' {
+					plain = append(plain, '\\')
+				}
+				plain = append(plain, byte(c))
+				i += 5
+				continue
+			}
+		}
+		plain = append(plain, line[i], line[i+1])
+		i++
+	}
+	return plain
+}
+
 // lineEntry is a line of the agent's stdout.
 func (a *actor) lineEntry(line []byte, whole int) transcript.Entry {
-	line = a.cmd.redact(line)
+	line = a.redacted(line)
 	if len(line) == whole || whole <= maxLine {
 		if transcript.IsFrame(line) {
 			return transcript.Entry{From: transcript.FromAgent, Frame: bytes.Clone(line)}

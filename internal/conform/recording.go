@@ -34,6 +34,7 @@ type recording struct {
 	// missed: a judge has looked for an answer that a cut has left out; see judged.
 	missed bool
 
+	indexed  *index         // see index
 	messages []message      // of entries, by index; see message
 	taken    map[int]update // by index; see update
 }

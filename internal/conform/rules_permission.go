@@ -146,10 +146,8 @@ var (
 		if q.call == "" {
 			return "", false // permission-shape says so
 		}
-		for u := range r.updates(0, q.at) {
-			if u.kind == "tool_call" && u.key() == (callKey{q.session, q.call}) {
-				return "", true
-			}
+		if before(r.index().announced, callKey{q.session, q.call}, q.at) >= 0 {
+			return "", true
 		}
 		return fmt.Sprintf("there was no tool_call %q before this", short(q.call, 80)), true
 	})

@@ -293,18 +293,7 @@ func judgeCallTerminals(r *recording) outcome {
 // terminal returns where a terminal was given to the agent, before the entry at, and
 // where it was released; -1: it was not.
 func (r *recording) terminal(id string, at int) (made, released int) {
-	made, released = -1, -1
-	for i, m := range r.from(transcript.FromClient, 0, at) {
-		if given, _ := stringField(m.Result, "terminalId"); given == id && made < 0 {
-			made = i
-		}
-	}
-	for i, m := range r.from(transcript.FromAgent, 0, at) {
-		if which, _ := stringField(m.Params, "terminalId"); m.Method == "terminal/release" && which == id && released < 0 {
-			released = i
-		}
-	}
-	return made, released
+	return before(r.index().made, id, at), before(r.index().released, id, at)
 }
 
 // shownBefore reports whether a tool call had the terminal before the entry at.

@@ -354,9 +354,7 @@ func (r *recording) isEcho(i int) bool {
 	if m := r.message(i); e.From != transcript.FromAgent || !m.isRequest() {
 		return false
 	}
-	return slices.ContainsFunc(r.entries[:i], func(ours transcript.Entry) bool {
-		return ours.From == transcript.FromClient && bytes.Equal(ours.Frame, e.Frame)
-	})
+	return before(r.index().ours, string(e.Frame), i) >= 0
 }
 
 // echoes reports whether the agent sends back what it reads.

@@ -3,7 +3,6 @@ package conform
 import (
 	"encoding/json"
 	"iter"
-	"slices"
 
 	"github.com/errand-acp/errand/client/transcript"
 )
@@ -141,11 +140,8 @@ func (r *recording) asks(from, to int) []ask {
 		q := ask{at: i, request: m, answerAt: -1}
 		q.session, _ = stringField(m.Params, "sessionId")
 		q.call, _ = stringField(m.Params, "toolCall", "toolCallId")
-		for j, answer := range r.from(transcript.FromClient, i+1, len(r.entries)) {
-			if answer.isResponse() && sameJSON(answer.ID, m.ID) {
-				q.answerAt, q.answer = j, answer
-				break
-			}
+		if at := r.index().answerAfter(canonical(m.ID), i); at >= 0 {
+			q.answerAt, q.answer = at, r.message(at)
 		}
 		if id, ok := stringField(q.answer.Result, "outcome", "optionId"); ok {
 			for _, o := range elements(field(m.Params, "options")) {
@@ -166,13 +162,15 @@ func (r *recording) asksOf(t *turn) []ask { return r.asks(t.sentAt, t.end) }
 // and those that we have asked it to load or resume.
 func (r *recording) sessions() []string {
 	var ids []string
+	seen := map[string]bool{}
 	for i := range r.entries {
 		m := r.message(i)
 		id, ok := stringField(m.Result, "sessionId")
 		if !ok && (m.Method == "session/load" || m.Method == "session/resume") {
 			id, ok = stringField(m.Params, "sessionId")
 		}
-		if ok && !slices.Contains(ids, id) {
+		if ok && !seen[id] {
+			seen[id] = true
 			ids = append(ids, id)
 		}
 	}

@@ -173,6 +173,19 @@ func TestReplay(t *testing.T) {
 			t.Errorf("the test does not fail for it: %s", f.text())
 		}
 	})
+	t.Run("of several the first", func(t *testing.T) {
+		t.Parallel()
+		file := filepath.Join(t.TempDir(), "two.ndjson")
+		text, err := os.ReadFile(hello)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, `{"transcript":1}`+"\n"...)
+		if err := os.WriteFile(file, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		record(t, acptest.Replay(t, file, nil), "write hello.txt")
+	})
 	t.Run("no file", func(t *testing.T) {
 		t.Parallel()
 		for _, start := range []func(testing.TB){

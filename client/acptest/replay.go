@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/errand-acp/errand/client"
-	"github.com/errand-acp/errand/client/transcript"
 	"github.com/errand-acp/errand/internal/replay"
 	"github.com/errand-acp/errand/internal/visible"
 )
@@ -31,7 +30,8 @@ const (
 
 // Replay returns the command of an agent that answers as a recorded one did: offline, and
 // without its waits. The file is a transcript, such as errand run --transcript,
-// client.Options.Transcript and [Golden] write it. A strict one, as o says, tells the first
+// client.Options.Transcript and [Golden] write it; of several conversations in it the first
+// is replayed. A strict one, as o says, tells the first
 // difference on stderr, answers it with an error, and ends with status 1. docs/replay.md says
 // what is one.
 //
@@ -72,23 +72,11 @@ func ReplayPipe(t testing.TB, file string, o *ReplayOptions) (in io.WriteCloser,
 // recordedAgent is the agent of a file, for what is being called.
 func recordedAgent(t testing.TB, what, file string, o *ReplayOptions) *replay.Agent {
 	t.Helper()
-	agent, err := openRecording(file, o != nil && o.Lenient)
+	agent, err := replay.Open(file, replay.Options{Lenient: o != nil && o.Lenient})
 	if err != nil {
 		t.Fatalf("acptest: %s: %v", what, err)
 	}
 	return agent
-}
-
-func openRecording(file string, lenient bool) (*replay.Agent, error) {
-	talk, err := transcript.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	agent, err := replay.New(talk, replay.Options{Lenient: lenient})
-	if bad, ok := errors.AsType[*transcript.Error](err); ok {
-		bad.File = file
-	}
-	return agent, err
 }
 
 // replayHook is the replaying agent's main program, if this process is one.
@@ -96,7 +84,7 @@ func replayHook() (status int, ok bool) {
 	if len(os.Args) != 3 || os.Args[1] != replayArg && os.Args[1] != replayLenientArg {
 		return 0, false
 	}
-	agent, err := openRecording(os.Args[2], os.Args[1] == replayLenientArg)
+	agent, err := replay.Open(os.Args[2], replay.Options{Lenient: os.Args[1] == replayLenientArg})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2, true

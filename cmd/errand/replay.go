@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/errand-acp/errand/client/transcript"
 	"github.com/errand-acp/errand/internal/replay"
 )
 
@@ -35,16 +34,9 @@ Record to another file than FILE: --transcript empties its own before it starts 
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			all, err := readTranscripts(args[0])
+			agent, err := replay.Open(args[0], replay.Options{Lenient: lenient})
 			if err != nil {
-				return err
-			}
-			agent, err := replay.New(all[0], replay.Options{Lenient: lenient})
-			if bad, ok := errors.AsType[*transcript.Error](err); ok {
-				bad.File = args[0]
-			}
-			if err != nil {
-				return err
+				return notUsage{err}
 			}
 			if con.inTTY {
 				fmt.Fprintln(con.err, "errand replay: an ACP agent; it waits for a client's frames on stdin")

@@ -237,7 +237,7 @@ func TestEndsByItself(t *testing.T) {
 
 // An agent may have one session in a process.
 func TestOneSession(t *testing.T) {
-	report := tryScript(t, "on session/new; if $n is-not 1; fail -32001 \"One only\"; end", &Options{Only: []string{"session-*", "cwd-*", "notification-*"}})
+	report := tryScript(t, "on session/new; if $n is-not 1; fail -32001 \"One only\"; end\non session/prompt \"Count\"; text 1; wait 2s", &Options{Only: []string{"session-*", "cwd-*", "notification-*", "prompt-while-busy"}})
 	for _, f := range report.Findings {
 		if f.Verdict == Fail || f.Verdict == Warn {
 			t.Error(explain(f))

@@ -189,6 +189,9 @@ func judgeBusy(r *recording) outcome {
 	case !second.answered:
 		return broken("the second: "+second.why, shown...)
 	}
+	if c, no := r.result("busy-new"); no != nil && c != nil && c.answered {
+		return untried("both were answered, and it is not known whether it is of use after them: " + no.why) // some have one session only
+	}
 	after := r.call("busy-after")
 	if after == nil || !after.answered || first.hasResult && after.answer.Error != nil {
 		return broken("both were answered, but no prompt in a new session after them", shown...)

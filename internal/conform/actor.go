@@ -82,12 +82,7 @@ func (a *actor) lock(f func()) {
 	a.changed = make(chan struct{})
 }
 
-// record appends an entry and returns its index.
-func (a *actor) record(e transcript.Entry) (index int) {
-	a.lock(func() { index = a.recordLocked(e) })
-	return index
-}
-
+// recordLocked appends an entry and returns its index.
 func (a *actor) recordLocked(e transcript.Entry) int {
 	if a.halted {
 		return len(a.r.entries)

@@ -11,8 +11,9 @@
 // # Scenes and rules
 //
 // A scene does I/O: it starts the agent, in a scratch directory and with an environment
-// without secrets, writes frames and waits for others, each wait bounded, and all of it is
-// recorded. A rule judges: a pure function over the recordings of the scenes that it names.
+// without secrets, writes frames and waits for others, each wait bounded and the whole of it
+// too, in time, bytes and lines, and all of it is recorded. A recording is judged when its
+// scene is over, and let go. A rule judges: a pure function over the recordings of the scenes that it names.
 // So a few processes serve many rules, and rules are tested and fuzzed without any.
 //
 // A rule that is kept needs evidence: entries of the recording that show it. What was not

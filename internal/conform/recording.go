@@ -31,7 +31,7 @@ type recording struct {
 	// withheld are the variables that were kept from the agent.
 	withheld []string
 
-	// missed: a judge has looked for an answer that a cut has left out; see judged.
+	// missed: a judge has looked for an answer that a cut has left out; see judge.
 	missed bool
 
 	indexed  *index         // see index

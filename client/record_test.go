@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -464,14 +466,17 @@ func TestTranscriptWriterIsSlowAtTheEnd(t *testing.T) {
 
 // What is written to an agent is never held back.
 func TestTranscriptWriterBlocksNoPrompt(t *testing.T) {
-	s := play(t, `on session/prompt; wait forever`)
+	s := play(t, `on session/prompt; append seen "x"; wait forever`)
 	stuck := &stuckWriter{free: 5, released: make(chan struct{})}
 	s.opts.Transcript = transcript.NewWriter(stuck)
 	one, two := s.session(), s.newSession(s.agent, s.Dir)
 	first := s.ask(t.Context(), one, strings.Repeat("x", 5<<20))
 	s.until("it blocks", func() bool { return stuck.calls.Load() > stuck.free })
 	second := s.ask(t.Context(), two, "go")
-	s.until("both prompts have come", func() bool { return strings.Count(s.wire(), "session/prompt") == 2 })
+	s.until("both prompts have come", func() bool {
+		seen, _ := os.ReadFile(filepath.Join(s.Dir, "seen"))
+		return strings.Count(string(seen), "x") == 2
+	})
 	// Nobody has given it up, so nobody has waited as long as for that.
 	if err := s.opts.Transcript.Err(); err != nil {
 		t.Errorf("the prompt has waited: %v", err)

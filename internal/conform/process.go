@@ -247,11 +247,11 @@ func (a *actor) dead() bool {
 
 // signal sends SIGTERM to the agent's process. Not ok: it cannot be sent here, or to nobody.
 func (a *actor) signal() (ok bool) {
-	if !a.alive() { // its number may be somebody else's
+	if !a.alive() {
 		return false
 	}
 	a.had()
-	if ok = terminate(a.p.PID); ok {
+	if ok = a.p.Terminate(); ok {
 		a.mark(markSignal)
 	}
 	return ok

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -78,6 +79,12 @@ func (p *Process) Exit() Exit {
 	default:
 		return Exit{Code: -1}
 	}
+}
+
+// Terminate sends SIGTERM to the child itself, and to nobody else: not to its group, and not
+// to who has its number once it was waited for. It reports whether that was possible.
+func (p *Process) Terminate() bool {
+	return canTerminate && p.family.proc.Signal(syscall.SIGTERM) == nil
 }
 
 // How long a Spec.Stderr is waited for that does not return: stderrPatience by the news of

@@ -25,9 +25,8 @@ run: build ## hand one task to the built-in demo agent, in a directory made for 
 build: ## build bin/errand
 	$(GO) build -o bin/errand ./cmd/errand
 
-# One package more at once than there are cores: most of what the tests do is wait for processes.
 test: lint ## everything that must hold: lint, then all tests under the race detector
-	$(GO) test -race -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -timeout 20m $(PACKAGES)
+	$(GO) test -race -timeout 20m $(PACKAGES)
 
 lint: ## gofmt, vet for three systems, staticcheck
 	@unformatted=$$("$$($(GO) env GOROOT)/bin/gofmt" -l .) && test -z "$$unformatted" || { echo "gofmt -w these: $$unformatted"; exit 1; }

@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,4 +65,38 @@ func (c *Conn) cancelPosted(id acp.SessionId) bool {
 	defer c.mu.Unlock()
 	t := c.sessions[id].turn
 	return t != nil && t.cancel != nil
+}
+
+// unseenEnd is a context whose end nobody is woken by.
+type unseenEnd struct {
+	context.Context
+	over atomic.Bool
+}
+
+func (c *unseenEnd) Done() <-chan struct{} { return nil }
+
+func (c *unseenEnd) Err() error {
+	if c.over.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Who cancels and then ends the agent has cancelled, also where the end is heard of first.
+func TestConnCancelBeforeTheEnd(t *testing.T) {
+	for name, cancelled := range map[string]bool{"cancelled": true, "not cancelled": false} {
+		t.Run(name, func(t *testing.T) {
+			p := newConnPeer(t)
+			conn := p.dial(nil, nil)
+			ctx := &unseenEnd{Context: t.Context()}
+			turn := async(func() (promptReply, error) { return conn.prompt(ctx, promptText("s", "hi"), promptHooks{}) })
+			p.expect("session/prompt")
+			ctx.over.Store(cancelled)
+			p.out.Close()
+			r, err := await(t, turn)
+			if _, closed := errors.AsType[*ClosedError](err); !closed || r.cancelled != cancelled {
+				t.Errorf("%+v, %v", r, err)
+			}
+		})
+	}
 }

@@ -65,7 +65,8 @@ func (c *Conn) Prompt(ctx context.Context, params acp.PromptRequest) (acp.Prompt
 // promptReply is what is known of a turn that has ended.
 type promptReply struct {
 	raw json.RawMessage // the result as it came; nil without one
-	// cancelled is true if session/cancel was sent, and before the answer was read.
+	// cancelled is true if session/cancel was sent, and before the answer was read; or
+	// if there was none and the context of the turn had ended by then.
 	cancelled bool
 	// sent is true once anything of the prompt was written.
 	sent bool
@@ -156,7 +157,7 @@ func (c *Conn) endTurn(t *promptTurn, id acp.SessionId) (cancelled bool) {
 		c.settleRest()
 	}
 	c.settleWithdrawn(s)
-	return t.cancel != nil && !t.cancel.After(t.call)
+	return t.cancel != nil && !t.cancel.After(t.call) || t.call.Unwanted()
 }
 
 // giveUp ends a turn whose context has ended: an answer that has been read counts, a

@@ -16,6 +16,7 @@ type Call struct {
 	method  string
 	onReply func(result []byte, err error)
 	frame   *outgoing
+	ctx     context.Context // the caller's, to ask whether it has ended
 	// from is where it was made. One that comes from a callback does not wait for its
 	// turn in the order, which would be to wait for that callback.
 	from place
@@ -26,6 +27,7 @@ type Call struct {
 	replying bool  // taken from Conn.calls by the reader
 	begun    int64 // Conn.begun at that time
 	over     bool  // done is closed
+	unwanted bool  // it was lost when its context had ended
 
 	// Set before read or done is closed:
 	result []byte
@@ -35,7 +37,7 @@ type Call struct {
 // Start sends a request. onSent, if not nil, is called on the writer when the first of it
 // was written; onReply, if not nil, on the reader when the reply is read, before any later
 // frame is looked at. Neither may block. A context that is already done sends nothing;
-// otherwise ctx only says whether a callback calls.
+// otherwise ctx only says whether a callback calls, and is what [Call.Unwanted] goes by.
 func (c *Conn) Start(ctx context.Context, method string, params any, onSent func(), onReply func(result []byte, err error)) (*Call, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &CallError{Method: method, Err: ContextError(ctx)}
@@ -45,7 +47,7 @@ func (c *Conn) Start(ctx context.Context, method string, params any, onSent func
 		return nil, &CallError{Method: method, Err: fmt.Errorf("params: %w", err)}
 	}
 	k := &Call{
-		c: c, method: method, onReply: onReply, from: c.place(ctx),
+		c: c, method: method, onReply: onReply, ctx: ctx, from: c.place(ctx),
 		read: make(chan struct{}), done: make(chan struct{}),
 	}
 	if err := c.enlist(k, raw, onSent); err != nil {
@@ -115,6 +117,14 @@ func (k *Call) Answered() bool {
 	return k.replying || k.over
 }
 
+// Unwanted reports whether the peer was lost after the context of the call had ended. Who
+// waits for both may learn of them in either order.
+func (k *Call) Unwanted() bool {
+	k.c.mu.Lock()
+	defer k.c.mu.Unlock()
+	return k.unwanted
+}
+
 // Withdraw ends the call with a *CallError that wraps err if nothing of its frame has
 // been written, and reports whether it did.
 func (k *Call) Withdraw(err error) bool {
@@ -176,10 +186,16 @@ func (c *Conn) fail(k *Call, err error) {
 	c.deliver(k)
 }
 
+// lose is fail for a call that nobody gave up; with mu held.
+func (c *Conn) lose(k *Call, err error) {
+	k.unwanted = k.ctx.Err() != nil
+	c.fail(k, err)
+}
+
 // failCalls ends all calls that have no reply; with mu held.
 func (c *Conn) failCalls(err error) {
 	for _, k := range c.calls {
-		c.fail(k, err)
+		c.lose(k, err)
 	}
 }
 

@@ -61,7 +61,7 @@ func (c *Conn) end(cause error) {
 		c.ended = closed
 	}
 	for k := range c.direct {
-		c.fail(k, closed)
+		c.lose(k, closed)
 	}
 	c.room.Broadcast()
 	c.mu.Unlock()

@@ -91,7 +91,7 @@ func (c *Conn) write() {
 			if k := o.call; k != nil {
 				time.AfterFunc(writeGrace, func() {
 					c.mu.Lock()
-					c.fail(k, err)
+					c.lose(k, err)
 					c.mu.Unlock()
 				})
 			}
@@ -144,7 +144,7 @@ func (c *Conn) breakWriting(err error) {
 	for _, o := range out {
 		c.written(o, err)
 		if o.call != nil {
-			c.fail(o.call, err)
+			c.lose(o.call, err)
 		}
 	}
 }

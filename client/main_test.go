@@ -1,13 +1,18 @@
 package client_test
 
 import (
+	"flag"
 	"testing"
 
 	"github.com/errand-acp/errand/internal/leak"
 	"github.com/errand-acp/errand/internal/script"
+	"github.com/errand-acp/errand/internal/script/built"
 )
 
 func TestMain(m *testing.M) {
-	script.Hook() // re-executed as a scripted agent, this does not return
-	leak.Main(m)
+	script.Hook()                                          // re-executed as a scripted agent, this does not return
+	if err := flag.Set("test.parallel", "6"); err != nil { // they mostly wait
+		panic(err)
+	}
+	leak.Main(built.Agent(m))
 }

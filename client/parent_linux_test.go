@@ -174,8 +174,8 @@ func TestNestedErrand(t *testing.T) {
 	// The agent around it is started by a shell that starts the nested program too.
 	outer := play(t, "on session/prompt\n"+daemon("daemon"))
 	env := nested.Env[slices.IndexFunc(nested.Env, func(e string) bool { return strings.HasPrefix(e, parentVariable+"=") })]
-	outer.command.Env = append(outer.command.Env, "NESTED="+strings.TrimPrefix(env, parentVariable+"="))
-	outer.command.Args = append([]string{"-c", parentVariable + `="$NESTED" "$0" </dev/null >/dev/null & exec "$0" "$@"`, outer.command.Path}, outer.command.Args...)
+	outer.command.Env = append(outer.command.Env, "NESTED="+strings.TrimPrefix(env, parentVariable+"="), "NESTED_PROGRAM="+nested.Path)
+	outer.command.Args = append([]string{"-c", parentVariable + `="$NESTED" "$NESTED_PROGRAM" </dev/null >/dev/null & exec "$0" "$@"`, outer.command.Path}, outer.command.Args...)
 	outer.command.Path = "sh"
 	outer.opts.Graces = deafToEOF // as the nested program is
 	outer.completes(outer.session(), "go", "end_turn")

@@ -1,11 +1,13 @@
 package subagent_test
 
 import (
+	"flag"
 	"os"
 	"testing"
 
 	"github.com/errand-acp/errand/internal/leak"
 	"github.com/errand-acp/errand/internal/script"
+	"github.com/errand-acp/errand/internal/script/built"
 )
 
 func TestMain(m *testing.M) {
@@ -18,5 +20,8 @@ func TestMain(m *testing.M) {
 		chainAgent(os.Stdin, os.Stdout)
 		return
 	}
-	leak.Main(m)
+	if err := flag.Set("test.parallel", "6"); err != nil { // they mostly wait
+		panic(err)
+	}
+	leak.Main(built.Agent(m))
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/errand-acp/errand/internal/leak"
 	"github.com/errand-acp/errand/internal/script"
+	"github.com/errand-acp/errand/internal/script/built"
 	"github.com/errand-acp/errand/subagent"
 )
 
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "6"); err != nil { // they mostly wait
 		panic(err)
 	}
-	leak.Main(m)
+	leak.Main(built.Agent(m))
 }
 
 // tooLong is how long a run may take before it counts as hanging.

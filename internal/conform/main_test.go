@@ -6,6 +6,7 @@ import (
 
 	"github.com/errand-acp/errand/internal/leak"
 	"github.com/errand-acp/errand/internal/script"
+	"github.com/errand-acp/errand/internal/script/built"
 )
 
 func TestMain(m *testing.M) {
@@ -13,5 +14,5 @@ func TestMain(m *testing.M) {
 	// Suites wait more than they work, and side by side.
 	cmdline.Set("test.parallel", "16")
 	largeFrame = 1 << 20
-	leak.Main(m)
+	leak.Main(built.Agent(m))
 }

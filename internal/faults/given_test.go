@@ -194,6 +194,7 @@ func alive(pid int) bool {
 func end(pid int) {
 	if p, err := os.FindProcess(pid); err == nil {
 		p.Kill()
+		p.Release() // it holds a descriptor
 	}
 }
 

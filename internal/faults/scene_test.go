@@ -237,9 +237,7 @@ func (s *scene) nothingLeft() {
 	for _, pid := range marked(s.mark) {
 		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		s.Errorf("process %d is left behind: %s", pid, stat)
-		if p, err := os.FindProcess(pid); err == nil {
-			p.Kill()
-		}
+		end(pid)
 	}
 }
 

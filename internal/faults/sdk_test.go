@@ -227,9 +227,7 @@ func throughSDK(t testing.TB, f *form, patience time.Duration) string {
 	late.Stop()
 	left := marked(s.mark)
 	for _, pid := range left {
-		if p, err := os.FindProcess(pid); err == nil {
-			p.Kill()
-		}
+		end(pid)
 	}
 	var o sdkOutcome
 	summary := "its own process never ends"

@@ -11,7 +11,6 @@ package leak
 import (
 	"fmt"
 	"os"
-	"testing"
 	"time"
 
 	"go.uber.org/goleak"
@@ -22,9 +21,9 @@ import (
 // only delays the report of a real leak.
 const settle = 5 * time.Second
 
-// Main runs the tests of m and exits. The status is 1 if they passed but a
+// Main runs the tests of m, a *testing.M or what runs one, and exits. The status is 1 if they passed but a
 // goroutine, a descriptor or a child process is left that was not there before.
-func Main(m *testing.M) {
+func Main(m interface{ Run() int }) {
 	before := Snapshot()
 	code := m.Run()
 	if code == 0 {

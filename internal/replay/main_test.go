@@ -9,6 +9,7 @@ import (
 	"github.com/errand-acp/errand/client/transcript"
 	"github.com/errand-acp/errand/internal/leak"
 	"github.com/errand-acp/errand/internal/script"
+	"github.com/errand-acp/errand/internal/script/built"
 )
 
 const (
@@ -32,5 +33,5 @@ func TestMain(m *testing.M) {
 		// Not os.Exit: with the race detector that waits for a second.
 		syscall.Exit(agent.Main())
 	}
-	leak.Main(m)
+	leak.Main(built.Agent(m))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -22,8 +23,23 @@ func Hook() {
 	}
 }
 
-// Command returns how to start this program as an agent that follows the script, if
-// it calls [Hook]. A script that cannot be parsed is fatal for t, a *testing.T.
+// other is the program that Command starts instead of this one, if any.
+var other atomic.Pointer[string]
+
+// Use has Command start another program that calls [Hook], and this one again if path is
+// empty. Any goroutine may call it.
+func Use(path string) { other.Store(&path) }
+
+func program() (string, error) {
+	if p := other.Load(); p != nil && *p != "" {
+		return *p, nil
+	}
+	return os.Executable()
+}
+
+// Command returns how to start this program, or that of [Use], as an agent that follows
+// the script, if it calls [Hook]. A script that cannot be parsed is fatal for t, a
+// *testing.T.
 func Command(t interface {
 	Helper()
 	Fatal(args ...any)
@@ -32,7 +48,7 @@ func Command(t interface {
 	if _, err := Parse("script", []byte(src)); err != nil {
 		t.Fatal(err)
 	}
-	path, err := os.Executable()
+	path, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}

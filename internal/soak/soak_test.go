@@ -160,6 +160,7 @@ func endAll(t *testing.T, mark string) {
 		left, err := os.FindProcess(pid)
 		if err == nil {
 			err = left.Kill()
+			left.Release()
 		}
 		if err != nil {
 			t.Error(err)

@@ -55,7 +55,7 @@ func converse(ctx context.Context, kit string, a *agent, root string) (cell stri
 			return nil
 		case err == nil || failed:
 			cell = "fails"
-			return a.known(fmt.Errorf("%w: %s", err, out))
+			return a.known(fmt.Errorf("the kit, %v: %s", cmd.ProcessState, out))
 		}
 		return err
 	})

@@ -21,11 +21,16 @@ type place struct {
 }
 
 // newPlace makes the folders, and the agent's files in them.
-func newPlace(a *agent, root, url, key string) (*place, error) {
+func newPlace(a *agent, root, url, key string) (_ *place, err error) {
 	temp, err := os.MkdirTemp("", "errand-interop")
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(temp)
+		}
+	}()
 	if temp, err = filepath.EvalSymlinks(temp); err != nil { // some compare paths by their text
 		return nil, err
 	}

@@ -20,7 +20,8 @@ const Model = "errand-test-model"
 
 // Server is a running model server. Its methods are safe from any goroutine.
 type Server struct {
-	url string
+	url  string
+	done chan struct{}
 
 	mu   sync.Mutex // guards what follows
 	seen []Request
@@ -43,19 +44,22 @@ type Request struct {
 }
 
 // Start serves on a free port of 127.0.0.1 until ctx ends. Then connections are cut, in
-// the middle of an answer too.
+// the middle of an answer too; [Server.Done] tells when.
 func Start(ctx context.Context) (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("modelserver: %w", err)
 	}
-	s := &Server{url: "http://" + listener.Addr().String()}
+	s := &Server{url: "http://" + listener.Addr().String(), done: make(chan struct{})}
 	// Answers end with ctx, which is that of their requests.
-	server := &http.Server{Handler: s, BaseContext: func(net.Listener) context.Context { return ctx }}
+	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return ctx }}
+	var serving sync.WaitGroup
 	// Ends when the listener is closed below.
-	go func() { _ = server.Serve(listener) }()
+	serving.Go(func() { _ = server.Serve(listener) })
 	// Ends with ctx; who does not take an answer, or has not asked yet, is waited for a second.
 	go func() {
+		defer close(s.done)
+		defer serving.Wait()
 		<-ctx.Done()
 		patience, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -68,6 +72,9 @@ func Start(ctx context.Context) (*Server, error) {
 
 // URL is where the server is, without a path: http://127.0.0.1:PORT.
 func (s *Server) URL() string { return s.url }
+
+// Done is closed when the server has ended, and what it has started.
+func (s *Server) Done() <-chan struct{} { return s.done }
 
 // Requests returns what has been asked of a model so far, in order.
 func (s *Server) Requests() []Request {

@@ -7,10 +7,13 @@
 package built
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 
 	"github.com/errand-acp/errand/internal/script"
 )
@@ -21,9 +24,12 @@ const program = "github.com/errand-acp/errand/testdata/scripted-agent"
 // Runner runs tests, as a *testing.M does.
 type Runner interface{ Run() int }
 
+// buildTime is how long the program may take to build. Reaching it means that it hangs.
+const buildTime = 5 * time.Minute
+
 // Agent returns tests that run as those of m do, but for what [script.Command] returns
-// meanwhile: without the race detector, in a test binary that has it. Where Go is missing
-// all is as it was.
+// meanwhile: without the race detector, in a test binary that has it. Where there is no Go
+// all is as it was. The agent's own races are for the tests of package script to find.
 func Agent(m Runner) Runner { return tests{m} }
 
 type tests struct{ Runner }
@@ -41,9 +47,15 @@ func (t tests) Run() int {
 	// An agent is shown by its program's name, which is to be the same without the race
 	// detector.
 	agent := filepath.Join(dir, filepath.Base(os.Args[0]))
-	if out, err := exec.Command("go", "build", "-race=false", "-o", agent, program).CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "built: the test binary itself is the agent: %v\n%s", err, out)
+	ctx, cancel := context.WithTimeout(context.Background(), buildTime)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "go", "build", "-race=false", "-o", agent, program).CombinedOutput()
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
 		return t.Runner.Run()
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "built: %v\n%s", err, out)
+		return 1
 	}
 	defer script.Use("")
 	script.Use(agent)

@@ -2,6 +2,7 @@ package built
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -46,6 +47,35 @@ func TestAgent(t *testing.T) {
 	if raceEnabled {
 		if left, _ := filepath.Glob(filepath.Dir(during)); left != nil {
 			t.Errorf("left behind: %s", left)
+		}
+	}
+}
+
+// Without Go the tests are their own agent, and one that cannot be built fails them.
+func TestAgentThatCannotBeBuilt(t *testing.T) {
+	if !raceEnabled {
+		t.Skip("nothing is built")
+	}
+	before, _ := script.Command(t, "")
+	runs := 0
+	count := run(func() int {
+		runs++
+		if during, _ := script.Command(t, ""); during != before {
+			t.Errorf("started %s", during)
+		}
+		return 0
+	})
+	for name, goes := range map[string]bool{"no Go": true, "it does not build": false} {
+		dir := t.TempDir()
+		t.Setenv("PATH", dir)
+		if !goes {
+			if err := os.WriteFile(filepath.Join(dir, "go"), []byte("#!/bin/sh\necho no such package >&2; exit 1\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		runs = 0
+		if status := Agent(count).Run(); (status == 0) != goes || (runs == 1) != goes {
+			t.Errorf("%s: status %d after %d runs", name, status, runs)
 		}
 	}
 }

@@ -161,6 +161,14 @@ func (c *core) decide(ctx context.Context, req permission.Request) permission.De
 		return d
 	case <-ctx.Done():
 	case <-c.closing:
+		// The end of the agent cancels the turns that are open, and that answers: the agent
+		// is to hear of the cancel first.
+		for _, turn := range c.turnsOf(req.SessionID) {
+			select {
+			case <-turn.done:
+			case <-ctx.Done():
+			}
+		}
 	}
 	return permission.Decision{Rule: "the test has not answered"}
 }

@@ -164,6 +164,17 @@ func (j *journal) find(session, call string, fits func(*ask) bool) *ask {
 	return nil
 }
 
+// turnsOf returns the last turn of a session, and those of all sessions for one that is not
+// ours: it belongs to one of them, and does not say which.
+func (j *journal) turnsOf(session string) []*Turn {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if turn, ours := j.open[acp.SessionId(session)]; ours {
+		return []*Turn{turn}
+	}
+	return slices.Collect(maps.Values(j.open))
+}
+
 // cancelled reports whether the last turn of a session was cancelled by the test.
 func (j *journal) cancelled(session string) bool {
 	j.mu.Lock()

@@ -235,14 +235,7 @@ func (a *Agent) checkAsks() {
 		return
 	}
 	a.mu.Lock()
-	var found *ask
-	for _, turn := range a.turns {
-		for _, e := range turn.events() {
-			if found == nil && turn.unexpected(e) {
-				found = e.ask
-			}
-		}
-	}
+	found := a.missed()
 	for _, i := range a.asks {
 		k := a.events[i].ask
 		mine := !a.shared || slices.Contains(a.turns, k.turn)

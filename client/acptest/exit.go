@@ -24,7 +24,7 @@ func (a *Agent) Close() *Exit {
 }
 
 // Wait waits until the agent has ended by itself, in a turn or after one, and cleans up
-// behind it.
+// behind it. A permission request in a turn that nobody expects fails the test.
 func (a *Agent) Wait() *Exit {
 	a.t.Helper()
 	done := make(chan struct{})
@@ -37,7 +37,12 @@ func (a *Agent) Wait() *Exit {
 		}
 	})
 	defer close(done)
-	a.wait("Wait", func() (bool, string) { return gone, "" }, func() string { return "; the agent lives on" })
+	a.wait("Wait", "the agent did not end", func() (bool, string) {
+		if k := a.missed(); k != nil {
+			return false, a.surprise(k)
+		}
+		return gone, ""
+	}, nil)
 	return a.Close()
 }
 

@@ -17,7 +17,7 @@ import (
 // the journal's mutex held; it may say why there is no more hope.
 func (t *Turn) expect(what string, i int, fits func(i int, e *event) (ok bool, why string), instead func() string) {
 	t.a.t.Helper()
-	t.a.wait(what, func() (bool, string) {
+	t.a.wait(what, "it did not come", func() (bool, string) {
 		for ; i < len(t.a.events); i++ {
 			e := t.a.events[i]
 			switch {

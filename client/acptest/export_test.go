@@ -32,5 +32,13 @@ func (r Recording) State() (begun, over bool, sent, heard int64) {
 // SetTimeout bounds each wait from here on.
 func (a *Agent) SetTimeout(d time.Duration) { a.timeout = d }
 
+// Session is that of the turn.
+func (t *Turn) Session() *Session { return t.s }
+
+// AwaitAsk waits until the agent has asked for a permission.
+func (a *Agent) AwaitAsk() {
+	a.wait("AwaitAsk", "it did not come", func() (bool, string) { return len(a.asks) > 0, "" }, nil)
+}
+
 // LastMoment is for the arithmetic of it.
 var LastMoment = lastMoment

@@ -3,6 +3,7 @@ package acptest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,8 +14,9 @@ import (
 
 // wait calls look, with the journal's mutex held, until it has found what was expected,
 // or says why that will not come any more; on a second line it may say what to do about
-// that. instead says what there is in its place.
-func (a *Agent) wait(what string, look func() (found bool, why string), instead func() string) {
+// that. missing says what has not happened where it is waited for too long, and instead
+// what there is in its place.
+func (a *Agent) wait(what, missing string, look func() (found bool, why string), instead func() string) {
 	a.t.Helper()
 	patience, bound := a.patience()
 	timer := time.NewTimer(patience)
@@ -23,7 +25,7 @@ func (a *Agent) wait(what string, look func() (found bool, why string), instead 
 		a.mu.Lock()
 		found, why := look()
 		if why == "" && late {
-			why = "it did not come " + bound
+			why = missing + " " + bound + a.asking()
 		}
 		if !found && why != "" && instead != nil {
 			reason, advice, more := strings.Cut(why, "\n")
@@ -45,6 +47,20 @@ func (a *Agent) wait(what string, look func() (found bool, why string), instead 
 			late = true
 		}
 	}
+}
+
+// asking says that the agent waits for an answer of the test, and how that is given; empty
+// if it does not. With the journal's mutex held.
+func (a *Agent) asking() string {
+	for _, i := range a.asks {
+		k := a.events[i].ask
+		if a.ruled || k.given || k.record != nil || a.shared && !slices.Contains(a.turns, k.turn) {
+			continue
+		}
+		return "; the agent waits for the answer to a permission request: " + a.tell(k) +
+			"\nAnswer it before, with " + a.expectation(k) + ".Allow() for one"
+	}
+	return ""
 }
 
 // fatal fails the test at the line that called into this package, and shows the

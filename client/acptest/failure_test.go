@@ -73,6 +73,31 @@ func TestFailures(t *testing.T) {
 			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Permission("edit") }),
 		"a permission in a turn that nobody awaits": turn(writer, nil,
 			func(_ *acptest.Agent, turn *acptest.Turn) { turn.ToolCall("edit"); turn.ToolCall("edit") }),
+		"a permission while an update is awaited": turn(writer, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Session().Update("current_mode_update") }),
+		"a permission while the end of the agent is awaited": turn(writer, nil,
+			func(a *acptest.Agent, _ *acptest.Turn) { a.Wait() }),
+		"a permission between turns while an update is awaited": turn(`
+on session/prompt
+  stop end_turn
+  permission a "A" kind=edit
+    option no reject_once "No"
+  end`, nil,
+			func(a *acptest.Agent, turn *acptest.Turn) {
+				turn.Stop("end_turn")
+				a.AwaitAsk()
+				never(a)
+				turn.Session().Update("current_mode_update")
+			}),
+		"a permission for a call that is known": turn(`
+on session/prompt
+  tool call-1 "Write hello.txt" kind=edit
+  request session/request_permission {"sessionId": $session, "toolCall": {"toolCallId": "call-1"}, "options": []}`, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Stop("end_turn") }),
+		"a permission for a call with the title of a kind": turn(`
+on session/prompt
+  request session/request_permission {"sessionId": $session, "toolCall": {"toolCallId": "call-1", "title": "edit"}, "options": []}`, nil,
+			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Stop("end_turn") }),
 		"an option that is not offered": turn(writer, nil,
 			func(_ *acptest.Agent, turn *acptest.Turn) { turn.Permission("edit").Select("perhaps") }),
 		"nothing that allows": turn(`on session/prompt; permission a "A"; option no reject_once "No"; end`, nil,

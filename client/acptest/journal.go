@@ -25,9 +25,10 @@ type event struct {
 	call, before *acp.ToolCallUpdate
 }
 
-// ask is a permission request. What is below req is guarded by the journal's mutex.
+// ask is a permission request. What is below turn is guarded by the journal's mutex.
 type ask struct {
 	req     permission.Request
+	call    *acp.ToolCallUpdate      // what it is for, with all that was known of it then
 	turn    *Turn                    // the last of its session when it came, nil without one
 	answer  chan permission.Decision // holds the test's, once
 	claimed bool                     // the test expects it
@@ -95,6 +96,7 @@ func (j *journal) asked(req permission.Request) {
 	j.change(func() {
 		e.ask.turn = j.open[e.session]
 		j.mention(e, &req.ToolCall)
+		e.ask.call = e.call
 		j.asks = append(j.asks, len(j.events))
 		j.events = append(j.events, e)
 		j.heard++

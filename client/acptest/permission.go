@@ -117,7 +117,7 @@ func (p *Permission) answer(what, option string) {
 
 func (p *Permission) settled(what string) (r permission.Record) {
 	p.t.a.t.Helper()
-	p.t.a.wait(what, func() (bool, string) {
+	p.t.a.wait(what, "it was not answered", func() (bool, string) {
 		if p.ask.record == nil {
 			if p.t.a.gone {
 				return false, "the agent has ended"

@@ -59,15 +59,20 @@ func (s *Session) Client() *client.Session { return s.session }
 // Update waits for an update of the session, by its kind (such as
 // "available_commands_update"), whether it comes in a turn or between turns, before the
 // answer to session/new or after that to a prompt. Each is returned once, in order; others
-// are skipped.
+// are skipped. A permission request that it meets in a turn, before the update, fails the
+// test unless it was expected; one between turns waits for the next turn.
 //
 // See https://agentclientprotocol.com/protocol/schema#sessionupdate.
 func (s *Session) Update(kind string) client.Update {
 	s.a.t.Helper()
 	var u client.Update
-	s.a.wait(fmt.Sprintf("Session.Update(%q)", kind), func() (bool, string) {
+	s.a.wait(fmt.Sprintf("Session.Update(%q)", kind), "it did not come", func() (bool, string) {
+		turn := s.a.open[s.ID()]
 		for s.next < len(s.a.events) {
 			e := s.a.events[s.next]
+			if turn != nil && turn.misses(s.next) {
+				return false, s.a.surprise(e.ask)
+			}
 			s.next++
 			if e.session == s.ID() && e.update != nil && e.update.Kind == kind {
 				u = e.update.Clone()

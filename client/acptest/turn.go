@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/coder/acp-go-sdk"
@@ -36,6 +37,7 @@ type Turn struct {
 	// What follows is guarded by the journal's mutex.
 	cancelled bool // by the test
 	ended     bool // its end is among the events
+	until     int  // its index, once it is
 	answered  bool // by the agent, with a result or an error
 	over      bool // and it is known what it came to
 	answer    client.Answer
@@ -65,7 +67,7 @@ func (t *Turn) run(ctx context.Context, blocks []acp.ContentBlock, sent chan str
 // end adds the end to the events; with the journal's mutex held.
 func (t *Turn) end() {
 	if !t.ended {
-		t.ended = true
+		t.ended, t.until = true, len(t.a.events)
 		t.a.events = append(t.a.events, &event{session: t.s.ID(), end: t})
 	}
 }
@@ -129,7 +131,7 @@ func (t *Turn) Error(kind client.ErrorKind) *client.Error {
 // await waits for the end of the turn.
 func (t *Turn) await(what string) {
 	t.a.t.Helper()
-	t.a.wait(what, func() (bool, string) {
+	t.a.wait(what, "the turn did not end", func() (bool, string) {
 		for ; t.at < len(t.a.events); t.at++ {
 			e := t.a.events[t.at]
 			t.off = 0
@@ -233,13 +235,10 @@ func (t *Turn) updates() []client.Update {
 
 // events are those from the beginning of the turn to its end; with the journal's mutex held.
 func (t *Turn) events() []*event {
-	since := t.a.events[t.from:]
-	for i, e := range since {
-		if e.end == t {
-			return since[:i]
-		}
+	if t.ended {
+		return t.a.events[t.from:t.until]
 	}
-	return since
+	return t.a.events[t.from:]
 }
 
 // concerns reports whether e is of the turn; with the journal's mutex held. A permission
@@ -259,20 +258,46 @@ func (t *Turn) unexpected(e *event) bool {
 	return e.ask != nil && t.concerns(e) && !e.ask.claimed && !t.a.ruled && !t.cancelled
 }
 
+// misses reports whether the event with index i is a permission request of the turn, by its
+// end, that nobody expects; with the journal's mutex held.
+func (t *Turn) misses(i int) bool {
+	return i >= t.from && (!t.ended || i < t.until) && t.unexpected(t.a.events[i])
+}
+
+// missed returns the first permission request that nobody expects in one of the turns that
+// began through this Agent, nil if there is none; with the journal's mutex held.
+func (a *Agent) missed() *ask {
+	for _, i := range a.asks {
+		if slices.ContainsFunc(a.turns, func(t *Turn) bool { return t.misses(i) }) {
+			return a.events[i].ask
+		}
+	}
+	return nil
+}
+
 // surprise says that a permission request was not expected.
 func (c *core) surprise(k *ask) string {
-	what := cmp.Or(deref(k.req.ToolCall.Kind), acp.ToolKind(deref(k.req.ToolCall.Title)), acp.ToolKind(k.req.ToolCall.ToolCallId))
 	return "the agent asks for a permission that the test does not expect: " + c.tell(k) + "\n" +
-		fmt.Sprintf("Expect it here, with turn.Permission(%s).Allow() for one, or set Options.Client.Permission", c.quoted(string(what)))
+		fmt.Sprintf("Expect it here, with %s.Allow() for one, or set Options.Client.Permission", c.expectation(k))
+}
+
+// expectation is how a test expects a permission request.
+func (c *core) expectation(k *ask) string {
+	for _, name := range []string{string(deref(k.call.Kind)), deref(k.call.Title), string(k.call.ToolCallId)} {
+		if name != "" && means(name, k.call) {
+			return "turn.Permission(" + c.quoted(name) + ")"
+		}
+	}
+	return `turn.Permission("")`
 }
 
 // tell is a permission request in short.
 func (c *core) tell(k *ask) string {
-	what := "tool call " + c.quoted(string(k.req.ToolCall.ToolCallId))
-	if title := deref(k.req.ToolCall.Title); title != "" {
+	what := "tool call " + c.quoted(string(k.call.ToolCallId))
+	if title := deref(k.call.Title); title != "" {
 		what = c.quoted(title) + " (" + what + ")"
 	}
-	if kind := deref(k.req.ToolCall.Kind); kind != "" {
+	if kind := deref(k.call.Kind); kind != "" {
 		what = c.line(string(kind)) + " " + what
 	}
 	var options []string

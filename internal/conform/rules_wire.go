@@ -386,21 +386,25 @@ func (r *recording) cutOff(i int) bool {
 	return false
 }
 
-// judgeAnswerIDs holds the ids of answers against those of the requests before them.
+// judgeAnswerIDs holds the ids of answers against those of the requests before them. An error
+// may also have the id of an answer of ours: who waits for none takes it for a bad request.
 func judgeAnswerIDs(r *recording) outcome {
 	if r.echoes() {
 		return untried(whyEcho)
 	}
-	asked := map[string]bool{}
+	asked, written := map[string]bool{}, map[string]bool{}
 	var shows []transcript.Entry
 	for i, e := range r.entries {
 		m := r.message(i)
 		switch {
-		case e.From == transcript.FromClient && m.isRequest():
-			asked[canonical(m.ID)] = true
+		case e.From == transcript.FromClient:
+			written[canonical(m.ID)] = true
+			if m.isRequest() {
+				asked[canonical(m.ID)] = true
+			}
 		case e.From != transcript.FromAgent || !m.isResponse() || m.ID == nil || isNull(m.ID):
 			// Without an id it answers what had none, or none that could be read.
-		case !asked[canonical(m.ID)]:
+		case !asked[canonical(m.ID)] && !(m.Error != nil && written[canonical(m.ID)]):
 			return brokenf(r.at(i), "nothing was asked with the id %s", short(string(m.ID), 60))
 		default:
 			shows = append(shows, e)
@@ -468,7 +472,7 @@ func (r *recording) parseError() (answer message, at []transcript.Entry, no *out
 	end, _ := r.mark("odd-frame")
 	expected := map[string]bool{}
 	for i, m := range r.from(transcript.FromClient, 0, end.index) {
-		if i != sent.index && m.isRequest() {
+		if i != sent.index && m.ID != nil {
 			expected[canonical(m.ID)] = true
 		}
 	}

@@ -28,14 +28,14 @@ var clientRules = []Rule{
 		judge: judgeMethods,
 	},
 	{
-		ID: "client-fs-shape", Title: "fs calls have a session, a path, and content to write", Level: Must,
-		Quote:  `ReadTextFileRequest: "required": ["sessionId", "path"]; WriteTextFileRequest: "required": ["sessionId", "path", "content"]`,
+		ID: "client-fs-shape", Title: "fs calls have an id, a session, a path, and content to write", Level: Must,
+		Quote:  `AgentRequest: "required": ["id", "method"]; ReadTextFileRequest: "required": ["sessionId", "path"]; WriteTextFileRequest: "required": ["sessionId", "path", "content"]`,
 		Source: schemaPlace + "WriteTextFileRequest",
 		judge:  eachCall("fs/", "the agent called no fs method", shapeOfCall),
 	},
 	{
-		ID: "client-terminal-shape", Title: "terminal calls have a session, and a command or a terminal", Level: Must,
-		Quote:  `CreateTerminalRequest: "required": ["sessionId", "command"]; TerminalOutputRequest: "required": ["sessionId", "terminalId"], and so the others`,
+		ID: "client-terminal-shape", Title: "terminal calls have an id, a session, and a command or a terminal", Level: Must,
+		Quote:  `AgentRequest: "required": ["id", "method"]; CreateTerminalRequest: "required": ["sessionId", "command"]; TerminalOutputRequest: "required": ["sessionId", "terminalId"], and so the others`,
 		Source: schemaPlace + "CreateTerminalRequest",
 		judge:  eachCall("terminal/", "the agent called no terminal method", shapeOfCall),
 	},
@@ -89,7 +89,7 @@ var clientRules = []Rule{
 func judgeNotOffered(prefix, what string, needs map[string][]string) func(*recording) outcome {
 	return func(r *recording) outcome {
 		for i, m := range r.agent() {
-			if path := needs[m.Method]; path != nil && m.isRequest() && !r.offered(path...) {
+			if path := needs[m.Method]; path != nil && !r.offered(path...) {
 				return broken(fmt.Sprintf("%s was called, and clientCapabilities.%s was not advertised", m.Method, strings.Join(path, ".")), append(r.sent("initialize"), r.at(i)...)...)
 			}
 		}
@@ -162,14 +162,14 @@ func judgeMethods(r *recording) outcome {
 	return kept("all methods are known, or begin with an underscore", shown...)
 }
 
-// eachCall judges every request of the agent for a method of the client whose name begins
+// eachCall judges every call of the agent for a method of the client whose name begins
 // so, permission requests apart; wrong says what is wrong with one, and whether the rule
 // is about it at all.
 func eachCall(prefix, none string, wrong func(r *recording, at int, m message) (why string, counts bool)) func(*recording) outcome {
 	return func(r *recording) outcome {
 		var shown []transcript.Entry
 		for i, m := range r.agent() {
-			if !m.isRequest() || !strings.HasPrefix(m.Method, prefix) || clientMethods[m.Method] == nil || isAsk(m) {
+			if !strings.HasPrefix(m.Method, prefix) || clientMethods[m.Method] == nil || m.Method == "session/request_permission" {
 				continue
 			}
 			why, counts := wrong(r, i, m)
@@ -188,11 +188,13 @@ func eachCall(prefix, none string, wrong func(r *recording, at int, m message) (
 }
 
 func shapeOfCall(_ *recording, _ int, m message) (string, bool) {
-	found := clientMethods[m.Method].misfits("params", m.Params)
-	if len(found) == 0 {
-		return "", true
+	if m.isNotification() {
+		return m.Method + ": " + wordless, true
 	}
-	return m.Method + ": " + say(found), true
+	if found := clientMethods[m.Method].misfits("params", m.Params); len(found) > 0 {
+		return m.Method + ": " + say(found), true
+	}
+	return "", true
 }
 
 func judgeTerminalKnown(r *recording, at int, m message) (string, bool) {

@@ -11,8 +11,8 @@ import (
 
 var permissionRules = []Rule{
 	{
-		ID: "permission-shape", Title: "a permission request has a session, a tool call with an id, and options", Level: Must,
-		Quote:  `RequestPermissionRequest: "required": ["sessionId", "toolCall", "options"]; ToolCallUpdate: "required": ["toolCallId"]; PermissionOption: "required": ["optionId", "name", "kind"]`,
+		ID: "permission-shape", Title: "a permission request has an id, a session, a tool call with an id, and options", Level: Must,
+		Quote:  `AgentRequest: "required": ["id", "method"]; RequestPermissionRequest: "required": ["sessionId", "toolCall", "options"]; ToolCallUpdate: "required": ["toolCallId"]; PermissionOption: "required": ["optionId", "name", "kind"]`,
 		Source: schemaPlace + "RequestPermissionRequest", judge: judgePermissionShape,
 	},
 	{
@@ -103,8 +103,20 @@ func eachAsk(good, none string, wrong func(r *recording, q ask) (why string, cou
 // options are what a permission request offers.
 func (q ask) options() []json.RawMessage { return elements(field(q.request.Params, "options")) }
 
+// wordless is what is wrong with a request that has no id.
+const wordless = "it has no id: nobody can answer it"
+
+func judgePermissionShape(r *recording) outcome {
+	for i, m := range r.agent() {
+		if m.Method == "session/request_permission" && m.isNotification() {
+			return broken(wordless, r.at(i)...)
+		}
+	}
+	return shapeOfAsks(r)
+}
+
 var (
-	judgePermissionShape = eachAsk("all requests are of their shape", "", func(_ *recording, q ask) (string, bool) {
+	shapeOfAsks = eachAsk("all requests are of their shape", "", func(_ *recording, q ask) (string, bool) {
 		found := permissionRequest.misfits("params", q.request.Params)
 		return say(slices.DeleteFunc(found, func(m misfit) bool { return m.unknown })), true
 	})

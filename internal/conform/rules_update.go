@@ -14,8 +14,8 @@ const (
 
 var updateRules = []Rule{
 	{
-		ID: "update-shape", Title: "an update has a session and a kind", Level: Must,
-		Quote:  `SessionNotification: "required": ["sessionId", "update"]; each SessionUpdate: "required": ["sessionUpdate"]`,
+		ID: "update-shape", Title: "an update has a session and a kind, and no id", Level: Must,
+		Quote:  `AgentNotification has "method" and "params"; SessionNotification: "required": ["sessionId", "update"]; each SessionUpdate: "required": ["sessionUpdate"]`,
 		Source: schemaPlace + "SessionNotification", judge: judgeEnvelope,
 	},
 	{
@@ -126,6 +126,9 @@ func shapedWith(members []string, kinds ...string) func(*recording) outcome {
 func judgeEnvelope(r *recording) outcome {
 	var shown []transcript.Entry
 	for u := range r.allUpdates() {
+		if m := r.message(u.at); m.isRequest() && !isNull(m.ID) {
+			return broken("it has an id: it wants an answer, and is no notification", r.at(u.at)...)
+		}
 		if found := updateEnvelope.misfits("params", u.params); len(found) > 0 {
 			return broken(say(found), r.at(u.at)...)
 		}
@@ -134,7 +137,7 @@ func judgeEnvelope(r *recording) outcome {
 	if shown == nil {
 		return untried("the agent sent no update")
 	}
-	return kept("all updates have both", shown...)
+	return kept("all updates are of that shape", shown...)
 }
 
 func judgeUpdateSession(r *recording) outcome {

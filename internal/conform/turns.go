@@ -72,7 +72,7 @@ type update struct {
 	status  string          // of a tool call: what it says of that
 }
 
-// updates yields the session/update notifications in entries [from, to).
+// updates yields the session/update messages in entries [from, to).
 func (r *recording) updates(from, to int) iter.Seq[update] {
 	return func(yield func(update) bool) {
 		for i, m := range r.from(transcript.FromAgent, from, to) {

@@ -177,6 +177,32 @@ func TestJudges(t *testing.T) {
 			mid> PROMPT
 			mid-cancel> {"method":"session/cancel","params":{"sessionId":"s"}}
 			< {"id":9,"error":{"code":-32603,"message":"AbortError"}}`},
+		{"refuses, by its id, an answer that nobody waits for", "jsonrpc-id", Pass, `
+			> {"id":"stray","result":{}}
+			< {"id":"stray","error":{"code":-32600,"message":"no"}}`},
+		{"answers an answer", "jsonrpc-id", Fail, `
+			> {"id":"stray","result":{}}
+			< {"id":"stray","result":{}}`},
+		{"an error before there is its id", "jsonrpc-id", Fail, `
+			< {"id":"stray","error":{"code":-32600,"message":"no"}}
+			> {"id":"stray","result":{}}`},
+		{"refuses an answer after a line that is no JSON", "bad-json-id", NotApplicable, `
+			> {"id":"stray","result":{}}
+			bad-json> {"id":
+			< {"id":"stray","error":{"code":-32600,"message":"no"}}
+			odd-frame!`},
+		{"a permission request that is none", "permission-shape", Fail, `
+			< {"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"c"},"options":[]}}`},
+		{"an update that wants an answer", "update-shape", Fail, `
+			< {"id":1,"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"plan","entries":[]}}}`},
+		{"an update with the id null", "update-shape", Pass, `
+			< {"id":null,"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"plan","entries":[]}}}`},
+		{"a file written without a word back", "client-fs-shape", Fail, `
+			< {"method":"fs/write_text_file","params":{"sessionId":"s","path":"/a","content":""}}`},
+		{"a command without a word back", "client-terminal-shape", Fail, `
+			< {"method":"terminal/create","params":{"sessionId":"s","command":"ls"}}`},
+		{"a command without a word back, unadvertised", "client-terminal-not-advertised", Fail, `
+			< {"method":"terminal/create","params":{"sessionId":"s","command":"ls"}}`},
 		{"a title after the answer", "update-after-turn", NotApplicable, `
 			a> PROMPT
 			< END

@@ -28,7 +28,9 @@ type Options struct {
 	Timeout time.Duration
 
 	// Client is what the agent is given and how it is ended: its files, terminals,
-	// graces, and so on. What it has to observe the agent with is called as well.
+	// graces, and so on. What it has to observe the agent with is called as well, and a
+	// Transcript is written to as well: one that cannot be written to its end fails the test,
+	// when that ends.
 	//
 	// Without a Permission the test answers each permission request itself, with
 	// [Turn.Permission]; with one, that does. Files and commands that the agent wants
@@ -70,6 +72,9 @@ type core struct {
 // fails the test. The agent is ended with the test (t.Cleanup), like [Agent.Close] does
 // it, and everything that it started with it; a process of it that cannot be ended
 // fails the test.
+//
+// An agent that says more than is kept of a conversation, 50,000 lines or 64 MiB with its
+// stderr, fails the test.
 //
 // A Dir that is empty becomes a directory of the test's own (t.TempDir). A nil o means
 // the defaults.
@@ -127,7 +132,7 @@ func (c *core) options(o client.Options) client.Options {
 			c.add(&event{session: acp.SessionId(r.SessionID), command: &r})
 		}
 	}, o.ObserveCommand)
-	c.talk = newRecording(o.Transcript)
+	c.talk = newRecording(o.Transcript, c.overflow)
 	o.Transcript = c.talk.writer
 	return o
 }
@@ -153,7 +158,7 @@ func (c *core) decide(ctx context.Context, req permission.Request) permission.De
 	}
 	k := c.take(req)
 	if k == nil {
-		return permission.Decision{Rule: rule} // it was read too large to be seen
+		return permission.Decision{Rule: rule} // it was too large to be seen, or there is no room for it
 	}
 	select {
 	case d := <-k.answer:
@@ -209,6 +214,12 @@ func (a *Agent) end() {
 	a.checkDeath(report)
 	if len(report.Leftover) > 0 {
 		a.error("the end of the test", "the agent left behind what could not be ended: "+list(report.Leftover))
+	}
+	if a.full != "" && !a.t.Failed() { // nobody changes it any more
+		a.error("the end of the test", a.full)
+	}
+	if err := a.talk.lost(); err != nil {
+		a.t.Errorf("acptest: Options.Client.Transcript is not whole: %s", a.line(err.Error()))
 	}
 }
 

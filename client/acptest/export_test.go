@@ -19,7 +19,7 @@ type Recording struct {
 }
 
 func NewRecording() Recording {
-	r := newRecording(nil)
+	r := newRecording(nil, func(string) {})
 	return Recording{r.writer, r}
 }
 
@@ -35,9 +35,19 @@ func (a *Agent) SetTimeout(d time.Duration) { a.timeout = d }
 // Session is that of the turn.
 func (t *Turn) Session() *Session { return t.s }
 
+// Agent is that of the turn.
+func (t *Turn) Agent() *Agent { return t.a }
+
 // AwaitAsk waits until the agent has asked for a permission.
 func (a *Agent) AwaitAsk() {
 	a.wait("AwaitAsk", "it did not come", func() (bool, string) { return len(a.asks) > 0, "" }, nil)
+}
+
+// SetRoom bounds what is kept of the conversation from here on.
+func (a *Agent) SetRoom(bytes, lines int) {
+	less := room{maxBytes: bytes, maxLines: lines}
+	a.change(func() { a.room = less })
+	a.talk.change(func() { a.talk.room = less })
 }
 
 // LastMoment is for the arithmetic of it.

@@ -24,6 +24,9 @@ func (a *Agent) wait(what, missing string, look func() (found bool, why string),
 	for late := false; ; {
 		a.mu.Lock()
 		found, why := look()
+		if why == "" {
+			why = a.full
+		}
 		if why == "" && late {
 			why = missing + " " + bound + a.asking()
 		}

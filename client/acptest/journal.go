@@ -1,6 +1,7 @@
 package acptest
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -48,6 +49,8 @@ type journal struct {
 	open    map[acp.SessionId]*Turn // the last turn of each session of ours, nil before
 	gone    bool                    // there will be no more of the agent
 	heard   int64                   // how many frames of the agent are behind what is here
+	room    room                    // for updates
+	full    string                  // why not all that the agent does is here; empty: it is
 }
 
 type callKey struct {
@@ -57,7 +60,7 @@ type callKey struct {
 
 func newJournal() *journal {
 	return &journal{
-		changed: make(chan struct{}), calls: map[callKey]*acp.ToolCallUpdate{}, open: map[acp.SessionId]*Turn{},
+		changed: make(chan struct{}), room: newRoom(), calls: map[callKey]*acp.ToolCallUpdate{}, open: map[acp.SessionId]*Turn{},
 	}
 }
 
@@ -75,31 +78,48 @@ func (j *journal) change(f func()) {
 	j.signal()
 }
 
-func (j *journal) add(e *event) { j.change(func() { j.events = append(j.events, e) }) }
+// add adds an event, if there is room.
+func (j *journal) add(e *event) {
+	j.change(func() {
+		if j.full == "" {
+			j.events = append(j.events, e)
+		}
+	})
+}
 
 // update takes an update of the agent.
 func (j *journal) update(u *client.Update) {
 	kept := u.Clone()
 	e := &event{session: u.SessionID, update: &kept}
 	j.change(func() {
+		j.heard++
+		j.full = cmp.Or(j.full, j.room.take(len(kept.Raw)))
+		if j.full != "" {
+			return
+		}
 		if call := toolCall(&kept); call != nil {
 			j.mention(e, call)
 		}
 		j.events = append(j.events, e)
-		j.heard++
 	})
 }
+
+// overflow says that there is no room for what the agent does.
+func (j *journal) overflow(why string) { j.change(func() { j.full = cmp.Or(j.full, why) }) }
 
 // asked takes a permission request of the agent.
 func (j *journal) asked(req permission.Request) {
 	e := &event{session: acp.SessionId(req.SessionID), ask: &ask{req: req, answer: make(chan permission.Decision, 1)}}
 	j.change(func() {
+		j.heard++
+		if j.full != "" {
+			return // nobody takes it, which answers it
+		}
 		e.ask.turn = j.open[e.session]
 		j.mention(e, &req.ToolCall)
 		e.ask.call = e.call
 		j.asks = append(j.asks, len(j.events))
 		j.events = append(j.events, e)
-		j.heard++
 	})
 }
 

@@ -2,6 +2,7 @@ package acptest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"sync"
@@ -14,23 +15,27 @@ import (
 type recording struct {
 	writer *transcript.Writer
 	theirs *transcript.Writer // of Options.Client.Transcript; nil without one
+	// overflow is called, not with mu held, when there is no room for an entry, and why.
+	overflow func(why string)
 
 	mu      sync.Mutex             // guards what is below it
 	talk    *transcript.Transcript // nil before it has begun
 	frames  frames                 // those of it
+	room    room                   // for its entries; beyond it only their end is kept
 	changed chan struct{}          // closed, and replaced, when there is more
 }
 
 // frames counts the messages of a conversation.
 type frames struct{ sent, heard int64 }
 
-func newRecording(theirs *transcript.Writer) *recording {
-	r := &recording{theirs: theirs, changed: make(chan struct{})}
+func newRecording(theirs *transcript.Writer, overflow func(why string)) *recording {
+	r := &recording{theirs: theirs, overflow: overflow, room: newRoom(), changed: make(chan struct{})}
 	r.writer = transcript.NewWriter(r)
 	return r
 }
 
-// Write takes a line of the transcript.
+// Write takes a line of the transcript. Where the test's own Writer fails the kit's goes on:
+// see lost.
 func (r *recording) Write(line []byte) (int, error) {
 	var e transcript.Entry
 	if err := json.Unmarshal(line, &e); err != nil {
@@ -43,15 +48,24 @@ func (r *recording) Write(line []byte) (int, error) {
 			r.theirs.Begin(h)
 		}
 	} else {
-		r.change(func() { r.add(e) })
+		full := ""
+		r.change(func() { full = r.add(e, len(line)) })
+		if full != "" {
+			r.overflow(full)
+		}
 		if r.theirs != nil {
 			r.theirs.Add(e)
 		}
 	}
+	return len(line), nil
+}
+
+// lost is why the transcript of the test's own is not whole, nil if it is or there is none.
+func (r *recording) lost() error {
 	if r.theirs == nil {
-		return len(line), nil
+		return nil
 	}
-	return len(line), r.theirs.Err()
+	return cmp.Or(r.theirs.Err(), r.writer.Err())
 }
 
 func (r *recording) change(f func()) {
@@ -62,8 +76,9 @@ func (r *recording) change(f func()) {
 	r.changed = make(chan struct{})
 }
 
-// add adds an entry; with mu held.
-func (r *recording) add(e transcript.Entry) {
+// add adds an entry, a line of so many bytes, and says why there is no room for it; with mu
+// held.
+func (r *recording) add(e transcript.Entry, bytes int) (full string) {
 	n := int64(len(e.Messages()))
 	switch e.From {
 	case transcript.FromClient:
@@ -71,8 +86,13 @@ func (r *recording) add(e transcript.Entry) {
 	case transcript.FromAgent:
 		r.frames.heard += n
 	}
+	if e.End != nil {
+		r.talk.Cut = false
+	} else if full = r.room.take(bytes); full != "" {
+		return full
+	}
 	r.talk.Entries = append(r.talk.Entries, e)
-	r.talk.Cut = r.talk.Cut && e.End == nil
+	return ""
 }
 
 // state says how far the conversation is, in no more time for a long one than for a short

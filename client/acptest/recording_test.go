@@ -2,9 +2,14 @@ package acptest_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/client/acptest"
 	"github.com/errand-acp/errand/client/transcript"
 )
@@ -34,6 +39,74 @@ func TestRecordingIsCounted(t *testing.T) {
 	r.Add(transcript.Entry{End: &transcript.End{}})
 	if begun, over, _, _ := r.State(); !begun || !over || r.Err() != nil {
 		t.Errorf("begun %v, over %v, error %v", begun, over, r.Err())
+	}
+}
+
+// failing takes so many lines and then fails.
+type failing int
+
+func (f *failing) Write(line []byte) (int, error) {
+	if *f--; *f < 0 {
+		return 0, errors.New("no space left on \x1b[31mdevice")
+	}
+	return len(line), nil
+}
+
+// Where the test's own transcript cannot be written the kit's is whole all the same, and the
+// test fails for it once.
+func TestOwnTranscriptFails(t *testing.T) {
+	t.Parallel()
+	room := failing(5)
+	f := try(t, func(t testing.TB) {
+		a := acptest.Start(t, acptest.Script(t, `on session/prompt; text "Hello"`), &acptest.Options{
+			Client: client.Options{Transcript: transcript.NewWriter(&room)},
+		})
+		turn := a.Session("").Prompt("go")
+		turn.Text("Hello")
+		turn.Stop("end_turn")
+		a.Close().Clean()
+		if talk := a.Transcript(); talk.Cut || len(talk.Entries) < 7 {
+			t.Errorf("the kit's transcript is not whole:\n%s", talk)
+		}
+	})
+	const want = `acptest: Options.Client.Transcript is not whole: no space left on \u{1b}[31mdevice`
+	if diff := cmp.Diff(want, f.text()); !f.Failed() || diff != "" {
+		t.Errorf("it says (-want +got):\n%s", diff)
+	}
+}
+
+// An agent that says more than is kept fails the test, with what it said till then. The
+// transcript of the test's own has all of it.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	const lines, bytes = "more was said than the test kit keeps of a conversation: 20 lines", "more was said than the test kit keeps of a conversation: 4000 bytes"
+	for name, tt := range map[string]struct {
+		src  string
+		test func(turn *acptest.Turn)
+		want string
+	}{
+		"it goes on for ever": {`repeat forever; text "$i "; end`, func(turn *acptest.Turn) { turn.Stop("end_turn") }, `acptest: Stop("end_turn"): ` + lines},
+		"large updates":       {`repeat 3; text "` + strings.Repeat("x", 2000) + `"; end; wait forever`, func(turn *acptest.Turn) { turn.Text("no") }, `acptest: Text("no"): ` + bytes},
+		"on stderr":           {`repeat forever; stderr "x\n"; wait 1ms; end`, func(turn *acptest.Turn) { turn.Stop("end_turn") }, `acptest: Stop("end_turn"): ` + lines},
+		"it asks":             {`repeat 30; text "x"; end; permission a "A"; option no reject_once "No"; end`, func(turn *acptest.Turn) { turn.Stop("end_turn") }, `acptest: Stop("end_turn"): ` + lines},
+		"nobody waits for it": {`repeat 30; text "x"; end; stop end_turn; exit 0`, func(turn *acptest.Turn) { <-turn.Agent().Client().Exited() }, "acptest: the end of the test: " + lines},
+		"enough":              {`repeat 5; text "x"; end`, func(turn *acptest.Turn) { turn.Stop("end_turn") }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := try(t, func(t testing.TB) {
+				a := acptest.Start(t, acptest.Script(t, "on session/prompt; "+tt.src), nil)
+				a.SetRoom(4000, 20)
+				tt.test(a.Session("").Prompt("go"))
+				a.Close()
+				if talk := a.Transcript(); talk.Cut || len(talk.Entries) > 25 {
+					t.Errorf("the transcript:\n%s", talk)
+				}
+			})
+			if f.Failed() != (tt.want != "") || !strings.HasPrefix(f.text(), tt.want) {
+				t.Errorf("it says: %s", f.text())
+			}
+		})
 	}
 }
 

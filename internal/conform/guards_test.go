@@ -40,6 +40,9 @@ func outcomeOf(t *testing.T, id, lines string) outcome {
 // An agent is blamed for, and praised for, what it has done itself.
 func TestGuards(t *testing.T) {
 	const (
+		goOn    = `{"id":7,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}` + "\n"
+		asked1  = `{"id":9,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"sing"}]}}`
+		user2   = `< {"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"\nping"}}}}` + "\n"
 		hello   = `initialize> {"id":0,"method":"initialize","params":{}}` + "\n" + `< {"id":0,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"list":{},"close":{},"resume":{}}}}}` + "\n"
 		new     = `new> {"id":1,"method":"session/new","params":{}}` + "\n" + `< {"id":1,"result":{"sessionId":"s"}}` + "\n"
 		options = `[{"id":"m","name":"M","type":"select","currentValue":"x","options":[{"value":"x","name":"X"}]}]`
@@ -63,6 +66,19 @@ func TestGuards(t *testing.T) {
 			< END
 			close-control> {"id":6,"method":"session/prompt","params":{"sessionId":"s2"}}
 			`
+		closed = `close> {"id":5,"method":"session/close","params":{"sessionId":"s"}}
+			< {"id":5,"result":{}}
+			prompt-closed> ` + goOn
+		mode       = `set-mode> {"id":2,"method":"session/set_mode","params":{}}` + "\n"
+		list       = `list> {"id":2,"method":"session/list","params":{}}` + "\n"
+		nobody     = `list-nobody> {"id":3,"method":"session/list","params":{}}` + "\n"
+		listed     = list + `< {"id":2,"result":{"sessions":[{"sessionId":"s","cwd":"/"}]}}` + "\n" + nobody
+		noneListed = list + `< {"id":2,"result":{"sessions":[]}}` + "\n" + nobody
+
+		refusedPrompt = "prompt> PROMPT\n" + `< {"id":9,"error":{"code":-32603,"message":"no credits left"}}` + "\n"
+		refusal       = `< {"id":3,"error":{"code":-32602,"message":"no such session"}}` + "\n"
+		refusal7      = `< {"id":7,"error":{"code":-32602,"message":"no such session"}}` + "\n"
+
 		noted   = `unknown-notification> {"method":"_errand.example/happened"}` + "\n"
 		asked   = `after-notification> {"id":2,"method":"session/new","params":{}}` + "\n"
 		future  = `initialize-future> {"id":0,"method":"initialize","params":{"protocolVersion":65535}}` + "\n"
@@ -176,6 +192,58 @@ func TestGuards(t *testing.T) {
 			< GONE eof
 			load> {"id":3,"method":"session/load","params":{"sessionId":"s"}}
 			load/unanswered! nothing came within 1s`},
+		{"deaf to a relative directory", "cwd-relative", Fail, hello + new + `
+			new-relative> {"id":2,"method":"session/new","params":{}}
+			new-relative/unanswered! nothing came within 1s
+			new-after> {"id":3,"method":"session/new","params":{}}
+			< {"id":3,"result":{"sessionId":"t"}}`},
+		{"deaf to wrong requests, and not to a right one", "session-after-refusal", Pass, hello + new + `
+			new-control> {"id":2,"method":"session/new","params":{}}
+			< {"id":2,"result":{"sessionId":"t"}}
+			new-without-cwd> {"id":3,"method":"session/new","params":{}}
+			new-without-cwd/unanswered! nothing came within 1s
+			new-after> {"id":4,"method":"session/new","params":{}}
+			< {"id":4,"result":{"sessionId":"u"}}`},
+		{"deaf after wrong requests", "session-after-refusal", Fail, hello + new + `
+			new-control> {"id":2,"method":"session/new","params":{}}
+			< {"id":2,"result":{"sessionId":"t"}}
+			new-without-cwd> {"id":3,"method":"session/new","params":{}}
+			new-without-cwd/unanswered! nothing came within 1s
+			new-after> {"id":4,"method":"session/new","params":{}}
+			new-after/unanswered! nothing came within 1s`},
+		{"deaf to a method of authentication that there is none of", "auth-unknown-method", Fail, hello + `
+			authenticate-unknown> {"id":2,"method":"authenticate","params":{}}
+			authenticate-unknown/unanswered! nothing came within 1s`},
+		{"deaf to a mode", "set-mode", Fail, hello + new + mode + `set-mode/unanswered! nothing came within 1s`},
+		{"dead of a mode", "set-mode", Fail, hello + new + mode + `
+			over!
+			set-mode/unanswered! gone
+			< GONE exit`},
+		{"a mode like any other", "set-mode", NotApplicable, hello + new + mode + `
+			< {"id":2,"result":{}}
+			set-mode-unknown> {"id":3,"method":"session/set_mode","params":{}}
+			< {"id":3,"result":{}}`},
+		{"a mode, and not any", "set-mode", Pass, hello + new + mode + `
+			< {"id":2,"result":{}}
+			set-mode-unknown> {"id":3,"method":"session/set_mode","params":{}}
+			< {"id":3,"error":{"code":-32602,"message":"no"}}`},
+		{"deaf to a directory that is empty", "list-empty", Fail, hello + listed + `list-nobody/unanswered! nothing came within 1s`},
+		{"always an empty list", "list-available", NotApplicable, hello + noneListed + `< {"id":3,"result":{"sessions":[]}}`},
+		{"always an empty list, and an empty one", "list-empty", NotApplicable, hello + noneListed + `< {"id":3,"result":{"sessions":[]}}`},
+		{"an empty list where there are others", "list-empty", Pass, hello + listed + `< {"id":3,"result":{"sessions":[]}}`},
+		{"closed, and nothing to show for it", "close-available", NotApplicable, closing + `< {"id":6,"result":{"stopReason":"end_turn"}}`},
+		{"closed, and prompted", "close-available", NotApplicable, talk + closed + `< {"id":7,"result":{"stopReason":"end_turn"}}`},
+		{"closed, and a prompt is refused", "close-available", Pass, talk + closed + `< {"id":7,"error":{"code":-32602,"message":"no such session"}}`},
+		{"closed, and every prompt is refused", "close-available", NotApplicable, hello + closed + `< {"id":7,"error":{"code":-32602,"message":"no such session"}}`},
+		{"nothing to load, for nothing was said", "load-available", NotApplicable, hello + refusedPrompt + load + refusal},
+		{"nothing to resume, for nothing was said", "resume-available", NotApplicable, hello + refusedPrompt + resume + refusal},
+		{"not loaded", "load-available", Fail, talk + load + refusal},
+		{"loaded, and there is no session", "load-available", Fail, talk + load + done + `load-prompt> ` + goOn + refusal7},
+		{"loaded, and goes on", "load-available", Pass, talk + load + done + `load-prompt> ` + goOn + `< {"id":7,"result":{"stopReason":"end_turn"}}`},
+		{"resumed, and there is no session", "resume-available", Fail, talk + resume + done + `resume-prompt> ` + goOn + refusal7},
+		{"something else is replayed", "load-replay", Fail, strings.ReplaceAll(talk, "PROMPT", asked1) + load + user + agent + done},
+		{"the same is replayed, in parts", "load-replay", Pass, strings.ReplaceAll(talk, "PROMPT", strings.Replace(asked1, "sing", " ping\\nping", 1)) + load + user + user2 + agent + done},
+		{"another session's is replayed", "load-replay", Fail, talk + load + strings.ReplaceAll(user+agent, `"s"`, `"t"`) + done},
 		{"set, and no current values", "set-config", Fail, chosen + `< {"id":2,"result":{"configOptions":[{"id":"m"}]}}`},
 		{"shown, and cannot be set", "set-config", Fail, chosen + `< {"id":2,"error":{"code":-32601,"message":"no"}}`},
 		{"set", "set-config", Pass, chosen + `< {"id":2,"result":{"configOptions":` + options + `}}`},
@@ -188,6 +256,16 @@ func TestGuards(t *testing.T) {
 			< {"id":0,"result":{"protocolVersion":65534}}
 			initialize-offered> {"id":1,"method":"initialize","params":{"protocolVersion":65534}}
 			< {"id":1,"result":{"protocolVersion":65533}}`},
+		{"a later version, whose initialize is another", "initialize-future-version", NotApplicable, future + `
+			< {"id":0,"result":{"protocolVersion":2}}
+			initialize-offered> {"id":1,"method":"initialize","params":{"protocolVersion":2}}
+			< {"id":1,"error":{"code":-32602,"message":"Invalid params"}}`},
+		{"our version, and an error for it", "initialize-future-version", Fail, future + `
+			< {"id":0,"result":{"protocolVersion":1}}` + "\n" + offered + `< {"id":1,"error":{"code":-32602,"message":"no"}}`},
+		{"1.0 is 1", "initialize-version", Pass, `initialize> {"id":0,"method":"initialize","params":{}}
+			< {"id":0,"result":{"protocolVersion":1.0}}`},
+		{"1.5 is none", "initialize-version", Fail, `initialize> {"id":0,"method":"initialize","params":{}}
+			< {"id":0,"result":{"protocolVersion":1.5}}`},
 		{"the version that it has", "initialize-future-version", Pass, future + `
 			< {"id":0,"result":{"protocolVersion":1}}` + "\n" + offered + `< {"id":1,"result":{"protocolVersion":1}}`},
 		{"an id for a notification", "notification-unanswered", Fail, noted + asked + `

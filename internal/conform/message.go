@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -82,8 +83,9 @@ func isNumber(v json.RawMessage) bool {
 	return len(v) > 0 && (v[0] == '-' || v[0] >= '0' && v[0] <= '9')
 }
 
+// isInteger takes 1.0 for one, as the schema does.
 func isInteger(v json.RawMessage) bool {
-	return isNumber(v) && !bytes.ContainsAny(v, ".eE")
+	return isNumber(v) && !strings.ContainsAny(canonical(v), ".eE")
 }
 
 func begins(v json.RawMessage, with string) bool {

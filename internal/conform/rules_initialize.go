@@ -53,8 +53,12 @@ var initializeRules = []Rule{
 			}
 			offered := short(string(v), 20)
 			// What it supports it answers with, when it is asked for that.
-			control, no := r.reply("initialize-offered")
-			if no != nil {
+			control, no := r.result("initialize-offered")
+			switch {
+			case no == nil:
+			case sameJSON(v, json.RawMessage("1")) && control != nil && control.answered:
+				return broken("it offered version 1; asked for that, "+no.why, append(c.entries(), control.entries()...)...)
+			default: // another version's initialize may have other params than ours
 				return untried("it offered version " + offered + ", and it is not known whether it supports that: " + no.why)
 			}
 			entries := append(c.entries(), control.entries()...)

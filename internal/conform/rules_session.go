@@ -2,6 +2,7 @@ package conform
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/errand-acp/errand/client/transcript"
 )
@@ -145,10 +146,10 @@ var sessionRules = []Rule{
 				}
 			}
 			wrong, no := r.reply("new-without-cwd")
-			if no != nil {
+			switch {
+			case wrong == nil:
 				return *no
-			}
-			if wrong.answer.Error == nil {
+			case wrong.answered && wrong.answer.Error == nil:
 				return untried("no request was refused before it")
 			}
 			if _, no := r.result("new-control"); no != nil {
@@ -213,7 +214,11 @@ var sessionRules = []Rule{
 			if r.needless(label) {
 				return untried("the session has no modes")
 			}
-			return accepted(r, label)
+			o := accepted(r, label)
+			if _, no := r.result("set-mode-unknown"); no == nil && o.verdict == Pass {
+				return untried("it was answered, as it is for a mode that there is none of: nothing shows that one was set")
+			}
+			return o
 		},
 	},
 	{
@@ -279,6 +284,9 @@ var sessionRules = []Rule{
 			if wrong := object(fields{"sessions": list(info)}, fields{"nextCursor": str}).misfits("result", c.answer.Result); len(wrong) > 0 {
 				return broken(say(wrong), c.entries()...)
 			}
+			if len(elements(field(c.answer.Result, "sessions"))) == 0 {
+				return untried("the list is empty, and shows nothing")
+			}
 			return kept("it was answered with a list", c.entries()...)
 		},
 	},
@@ -293,6 +301,8 @@ var sessionRules = []Rule{
 			}
 			c, no := r.reply("list-nobody")
 			switch {
+			case c != nil && !c.answered:
+				return broken(c.why, c.entries()...)
 			case no != nil:
 				return *no
 			case c.answer.Error != nil:
@@ -302,7 +312,11 @@ var sessionRules = []Rule{
 			if !isArray(sessions) || len(elements(sessions)) > 0 {
 				return broken("for a directory without sessions the list is not an empty array", c.entries()...)
 			}
-			return kept("it is", c.entries()...)
+			all, no := r.result("list")
+			if no != nil || len(elements(field(all.answer.Result, "sessions"))) == 0 {
+				return untried("it is, and the list of all sessions is no other")
+			}
+			return kept("it is", append(all.entries(), c.entries()...)...)
 		},
 	},
 	{
@@ -330,7 +344,15 @@ var sessionRules = []Rule{
 			if !isObject(c.answer.Result) {
 				return broken("the result is no object", c.entries()...)
 			}
-			return kept("the session was closed", c.entries()...)
+			// What shows it is the end of its turn, or a prompt that is refused as others are not.
+			if t := r.turn("prompt-to-close"); t != nil && t.stop == "cancelled" && t.end > c.sentAt {
+				return kept("the session was closed, and the turn in it ended", append(c.entries(), r.at(t.end)...)...)
+			}
+			after, no := r.reply("prompt-closed")
+			if _, works := r.result("prompt"); no == nil && after.answer.Error != nil && works == nil {
+				return kept("the session was closed, and a prompt in it refused", append(c.entries(), after.entries()...)...)
+			}
+			return untried("it was answered, and nothing shows that the session was closed")
 		},
 	},
 	{
@@ -378,11 +400,7 @@ var sessionRules = []Rule{
 		Source: sessionSetupPage + "#loading-a-session",
 		scenes: []string{"sessions"},
 		judge: func(r *recording) outcome {
-			c, no := r.advertised("load", "loadSession")
-			if no != nil {
-				return *no
-			}
-			return kept("the session was loaded", c.entries()...)
+			return r.restored("load", "loadSession")
 		},
 	},
 	{
@@ -399,12 +417,14 @@ var sessionRules = []Rule{
 			if no != nil {
 				return untried("nothing was loaded: " + no.why)
 			}
-			spoken := r.words(prompt.sentAt, prompt.answerAt, "agent_message_chunk")
+			session, _ := stringField(c.request.Params, "sessionId")
+			spoken := r.words(session, prompt.sentAt, prompt.answerAt, "agent_message_chunk")
 			if len(spoken) == 0 {
 				return untried("nothing was said in the session")
 			}
-			asked := r.words(c.sentAt, len(r.entries), "user_message_chunk")
-			answered := r.words(c.sentAt, len(r.entries), "agent_message_chunk")
+			settled, _ := r.mark("load-settled")
+			asked := r.words(session, c.sentAt, settled.index, "user_message_chunk")
+			answered := r.words(session, c.sentAt, settled.index, "agent_message_chunk")
 			entries := append(r.at(prompt.sentAt), append(spoken[:1:1], c.entries()...)...)
 			switch {
 			case len(asked)+len(answered) == 0:
@@ -413,6 +433,8 @@ var sessionRules = []Rule{
 				return broken("of a prompt and its answer only the prompt was replayed", append(entries, asked[0])...)
 			case len(asked) == 0:
 				return broken("of a prompt and its answer only the answer was replayed", append(entries, answered[0])...)
+			case !strings.Contains(textOf(asked), promptedText(prompt)):
+				return broken("what was replayed as the user's is not what was asked", append(entries, asked...)...)
 			}
 			return kept("it did", append([]transcript.Entry{asked[0], answered[0]}, c.entries()...)...)
 		},
@@ -428,11 +450,12 @@ var sessionRules = []Rule{
 				return untried("nothing was loaded: " + no.why)
 			}
 			settled, _ := r.mark("load-settled")
-			late := r.words(c.answerAt, settled.index, "user_message_chunk", "agent_message_chunk")
+			session, _ := stringField(c.request.Params, "sessionId")
+			late := r.words(session, c.answerAt, settled.index, "user_message_chunk", "agent_message_chunk")
 			if len(late) > 0 {
 				return broken("a part of the conversation came after the answer", append(c.entries(), late[0])...)
 			}
-			before := r.words(c.sentAt, c.answerAt, "user_message_chunk", "agent_message_chunk")
+			before := r.words(session, c.sentAt, c.answerAt, "user_message_chunk", "agent_message_chunk")
 			if len(before) == 0 {
 				return untried("nothing was replayed")
 			}
@@ -456,11 +479,7 @@ var sessionRules = []Rule{
 		Source: sessionSetupPage + "#resuming-a-session",
 		scenes: []string{"sessions"},
 		judge: func(r *recording) outcome {
-			c, no := r.advertised("resume", "sessionCapabilities", "resume")
-			if no != nil {
-				return *no
-			}
-			return kept("the session was resumed", c.entries()...)
+			return r.restored("resume", "sessionCapabilities", "resume")
 		},
 	},
 	{
@@ -477,7 +496,8 @@ var sessionRules = []Rule{
 			if no != nil {
 				return untried("nothing was resumed: " + no.why)
 			}
-			if len(r.words(prompt.sentAt, prompt.answerAt, "agent_message_chunk")) == 0 {
+			session, _ := stringField(c.request.Params, "sessionId")
+			if len(r.words(session, prompt.sentAt, prompt.answerAt, "agent_message_chunk")) == 0 {
 				return untried("nothing was said in the session")
 			}
 			for u := range r.updates(c.sentAt, c.answerAt) {

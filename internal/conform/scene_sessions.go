@@ -29,7 +29,7 @@ var sceneSessions = scene{
 		a.call("prompt", "session/prompt", promptText(session, a.prompt(PromptText)))
 		if isObject(field(caps, "sessionCapabilities", "list")) {
 			a.ask("list", "session/list", map[string]any{})
-			a.ask("list-nobody", "session/list", map[string]any{"cwd": a.path("nobody-was-here")})
+			a.ask("list-nobody", "session/list", map[string]any{"cwd": a.mkdir("nobody-was-here")})
 			a.ask("list-bad-cursor", "session/list", map[string]any{"cursor": noSuchCursor})
 		}
 		if isObject(field(caps, "sessionCapabilities", "close")) {
@@ -37,14 +37,21 @@ var sceneSessions = scene{
 		}
 		if flag(caps, "loadSession") {
 			a.again(func() {
-				a.call("load", "session/load", sessionParams(session, a.dir))
+				answer, ok := a.call("load", "session/load", sessionParams(session, a.dir))
 				a.settle(a.opts.ExitTimeout/20, a.opts.ExitTimeout/4) // what should have come before the answer
 				a.mark("load-settled")
+				if ok && answer.Error == nil {
+					a.goOn("load-prompt", session)
+				}
 				a.ask("load-unknown", "session/load", sessionParams(noSuchSession, a.dir))
 			})
 		}
 		if isObject(field(caps, "sessionCapabilities", "resume")) {
-			a.again(func() { a.call("resume", "session/resume", sessionParams(session, a.dir)) })
+			a.again(func() {
+				if answer, ok := a.call("resume", "session/resume", sessionParams(session, a.dir)); ok && answer.Error == nil {
+					a.goOn("resume-prompt", session)
+				}
+			})
 		}
 	},
 }
@@ -54,6 +61,13 @@ func (a *actor) again(play func()) {
 	a.end()
 	if _, ok := a.login(); ok {
 		play()
+	}
+}
+
+// goOn prompts again where the first prompt was answered.
+func (a *actor) goOn(label, session string) {
+	if a.resultOf("prompt") != nil {
+		a.call(label, "session/prompt", promptText(session, a.prompt(PromptText)))
 	}
 }
 
@@ -111,6 +125,7 @@ func (a *actor) closing() {
 	if stop, _ := stringField(answer.Result, "stopReason"); !ok || answer.Error != nil || stop == "cancelled" {
 		return
 	}
+	a.ask("prompt-closed", "session/prompt", promptText(session, a.prompt(PromptText)))
 	if session, ok = a.newSession("new-close-control", a.mkdir("control")); ok {
 		a.control("close-control", session, "prompt-to-close")
 	}

@@ -18,7 +18,7 @@ var sceneVersions = scene{
 			a.bar("the agent did not answer initialize")
 			return
 		}
-		offered, err := strconv.ParseUint(string(field(answer.Result, "protocolVersion")), 10, 16)
+		offered, err := strconv.ParseUint(canonical(field(answer.Result, "protocolVersion")), 10, 16)
 		if err != nil || offered == futureVersion {
 			return
 		}

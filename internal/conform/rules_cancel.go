@@ -2,6 +2,7 @@ package conform
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/errand-acp/errand/client/transcript"
@@ -59,7 +60,7 @@ var cancelRules = []Rule{
 
 // stopOf judges how a cancelled turn ended, where there is no doubt that it was cancelled.
 func (r *recording) stopOf(t *turn) outcome {
-	shown := append(r.at(t.sentAt, t.cancelAt), r.at(t.end)...)
+	shown := r.exchange(t)
 	switch {
 	case !t.answered:
 		return broken("cancelled, and "+t.why, shown...)
@@ -69,6 +70,13 @@ func (r *recording) stopOf(t *turn) outcome {
 		return broken(fmt.Sprintf("it was cancelled, and its stop reason is %q", short(t.stop, 80)), shown...)
 	}
 	return kept(fmt.Sprintf("it ended cancelled, %v after the cancel", r.sinceCancel(t)), shown...)
+}
+
+// exchange shows a cancelled turn: with the permission requests in it, and our answers.
+func (r *recording) exchange(t *turn) []transcript.Entry {
+	indices := append(r.answersIn(t), t.sentAt, t.cancelAt, t.end)
+	slices.Sort(indices)
+	return r.at(indices...)
 }
 
 // sinceCancel is how long a turn went on after its cancel.
@@ -89,12 +97,21 @@ func (r *recording) cancelled(label string) (t *turn, no *outcome) {
 		_, no = r.reply(label)
 		return nil, no
 	}
-	if t.cancelAt < 0 {
-		o := untried(tooShort)
-		return t, &o
+	if t.cancelAt >= 0 {
+		return t, nil
 	}
-	return t, nil
+	if _, no = r.result(label); no != nil {
+		return t, no
+	}
+	o := untried(tooShort)
+	if slices.Contains(cancelledAsking, label) {
+		o = untried(noPermission)
+	}
+	return t, &o
 }
+
+// cancelledAsking are the turns that are cancelled when permission is asked for.
+var cancelledAsking = []string{"answered", "unanswered"}
 
 func judgeCancelEarly(r *recording) outcome { return r.cancelledTurn("early") }
 func judgeCancelMid(r *recording) outcome   { return r.cancelledTurn("mid") }
@@ -189,7 +206,7 @@ func judgeCancelLate(r *recording) outcome {
 
 func judgeCancelPermission(r *recording) outcome {
 	var o outcome
-	for _, label := range []string{"answered", "unanswered"} {
+	for _, label := range cancelledAsking {
 		t, no := r.cancelled(label)
 		if no != nil {
 			if o.verdict == "" {
@@ -217,19 +234,14 @@ func judgeCancelUnanswered(r *recording) outcome {
 	}
 	late, waited := r.mark("unanswered/late")
 	if !waited && t.answered {
-		return kept(fmt.Sprintf("it ended %v after the cancel, without an answer to its request", r.sinceCancel(t)), r.at(t.sentAt, t.cancelAt, t.end)...)
+		return kept(fmt.Sprintf("it ended %v after the cancel, without an answer to its request", r.sinceCancel(t)), r.exchange(t)...)
 	}
-	shown := r.at(t.sentAt)
-	for _, q := range r.asksOf(t) {
-		shown = append(shown, r.entries[q.at])
-	}
-	shown = append(shown, r.entries[t.cancelAt])
-	limit := late.waited
+	shown, limit := r.exchange(t), late.waited
 	switch {
 	case !waited:
 		return broken("the prompt was not answered: "+t.why, shown...)
 	case t.answered:
-		return broken(fmt.Sprintf("nothing came in %v; the prompt was answered only when its permission request was", limit), append(shown, r.entries[t.end])...)
+		return broken(fmt.Sprintf("nothing came in %v; the prompt was answered only when its permission request was", limit), shown...)
 	}
 	return broken(fmt.Sprintf("nothing came in %v, and nothing when the permission request was answered at last", limit), shown...)
 }
@@ -253,9 +265,17 @@ func judgeNoEffect(cancel, after string) func(*recording) outcome {
 			return broken("the next prompt was answered with an error: "+errorText(t.answer.Error), shown...)
 		case t.stop == "cancelled":
 			return broken("the next turn was cancelled by it", shown...)
+		case !r.heeds():
+			return untried("no turn of it ended cancelled, so nothing is known of what a cancel does to it")
 		}
 		return kept("the next turn ended with "+short(t.stop, 80), shown...)
 	}
+}
+
+// heeds reports whether any turn has ended for its cancel: of who ignores all of them, one
+// without effect says nothing.
+func (r *recording) heeds() bool {
+	return slices.ContainsFunc(r.turns(), func(t *turn) bool { return t.cancelAt >= 0 && t.stop == "cancelled" })
 }
 
 func judgeCancelThenPrompt(r *recording) outcome {

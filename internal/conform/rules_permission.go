@@ -53,9 +53,9 @@ var permissionRules = []Rule{
 		scenes: []string{"permission"}, judge: judgeInProgress,
 	},
 	{
-		ID: "permission-rejected", Title: "what was rejected is not done", Level: Manners,
-		Quote:  "\"reject_once - Reject this operation only this time\" (tool-calls#permission-options): an agent that does what its user has rejected cannot be trusted with anything.",
-		scenes: []string{"permission"}, judge: judgeRejected,
+		ID: "permission-rejected", Title: "what was rejected, or cancelled before it was allowed, is not done", Level: Manners,
+		Quote:  "\"reject_once - Reject this operation only this time\" (tool-calls#permission-options): an agent that does what its user has rejected, or has cancelled instead, cannot be trusted with anything.",
+		scenes: []string{"permission", "cancel-permission"}, judge: judgeRejected,
 	},
 	{
 		ID: "permission-rejected-ends", Title: "after a rejection the turn ends like any other", Level: Manners,
@@ -302,6 +302,9 @@ func judgeInProgress(r *recording) outcome {
 }
 
 func judgeRejected(r *recording) outcome {
+	if o := r.doneAnyway(); o != nil {
+		return *o
+	}
 	t, q, no := r.kindAnswered("reject", "reject")
 	if no != nil {
 		return *no
@@ -321,6 +324,30 @@ func judgeRejected(r *recording) outcome {
 		return *no
 	}
 	return kept("the call was not completed, and nothing has changed in the session's directory", append(r.at(q.at, q.answerAt), t.entries()...)...)
+}
+
+// doneAnyway says what an agent has done that was cancelled when it had asked for permission;
+// nil: nothing that can be seen.
+func (r *recording) doneAnyway() *outcome {
+	for _, label := range cancelledAsking {
+		t, no := r.cancelled(label)
+		if no != nil {
+			continue
+		}
+		if files := r.filesAfter(label); files != "" {
+			o := broken("after it was cancelled there was "+listed(files), r.exchange(t)...)
+			return &o
+		}
+		for _, q := range r.asksOf(t) {
+			for u := range r.updates(t.cancelAt+1, t.end) {
+				if u.key() == (callKey{q.session, q.call}) && u.status == "completed" {
+					o := broken("the call was completed after it was cancelled", r.at(q.at, t.cancelAt, u.at)...)
+					return &o
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func judgeRejectedEnds(r *recording) outcome {

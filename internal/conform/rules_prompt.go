@@ -79,8 +79,27 @@ func takes(label string) func(*recording) outcome {
 		case c.answer.Error != nil:
 			return broken("the prompt was answered with an error: "+errorText(c.answer.Error), c.entries()...)
 		}
-		return kept("the prompt was answered with a result", c.entries()...)
+		if no := r.unsaid(r.turn(label)); no != nil {
+			return *no
+		}
+		return kept("the prompt was answered", c.entries()...)
 	}
+}
+
+// unsaid says that nothing came of a turn but its end, which an agent can have for prompts that
+// it does not understand as well; nil: something came.
+func (r *recording) unsaid(t *turn) *outcome {
+	to := r.nextOf(t)
+	for u := range r.updates(t.sentAt, to) {
+		if u.session == t.session && u.ofTurn() {
+			return nil
+		}
+	}
+	if len(r.asks(t.sentAt, to)) > 0 {
+		return nil
+	}
+	o := untried("it was answered, and nothing was said")
+	return &o
 }
 
 // isLogin reports whether an answer asks for a login.
@@ -134,6 +153,11 @@ func judgeNotAdvertised(r *recording) outcome {
 	if again == nil || !again.answered {
 		return broken("it did not answer the next prompt after content that it does not advertise", tried...)
 	}
+	if again.answer.Error == nil {
+		if no := r.unsaid(r.turn("again")); no != nil {
+			return *no
+		}
+	}
 	return kept("it answered, and the next prompt too", append(tried, again.entries()...)...)
 }
 
@@ -167,6 +191,11 @@ func judgeAgain(r *recording) outcome {
 		return *no
 	case c.answer.Error != nil:
 		return broken("the first was answered well, the same again with an error: "+errorText(c.answer.Error), append(first.entries(), c.entries()...)...)
+	}
+	for _, t := range []*turn{first, r.turn("again")} {
+		if no := r.unsaid(t); no != nil {
+			return *no
+		}
 	}
 	return kept("both were answered", append(first.entries(), c.entries()...)...)
 }

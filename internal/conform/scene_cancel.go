@@ -120,18 +120,20 @@ var sceneCancelPermission = scene{
 		if _, ok := a.login(); !ok {
 			return
 		}
-		for _, label := range []string{"answered", "unanswered"} {
-			session, ok := a.newSession("new-"+label, a.mkdir(label))
-			if !ok || !a.cancelAsked(label, session) {
+		for _, label := range cancelledAsking {
+			dir := a.mkdir(label)
+			session, ok := a.newSession("new-"+label, dir)
+			if !ok || !a.cancelAsked(label, session, dir) {
 				return
 			}
 		}
 	},
 }
 
-// cancelAsked cancels a turn whose permission request is open. Not ok: it came to none,
-// or to no end.
-func (a *actor) cancelAsked(label, session string) bool {
+// cancelAsked cancels a turn whose permission request is open. A mark label+"/files" notes
+// which files there are in the session's directory that were not there before the cancel. Not
+// ok: it came to none, or to no end.
+func (a *actor) cancelAsked(label, session, dir string) bool {
 	p := a.send(label, "session/prompt", promptOf(session, a.prompt(PromptTool)))
 	_, asked, ok := a.waitFor(p.sent+1, a.opts.Timeout, func(m message) bool {
 		return isAsk(m) || p.isAnswer(m)
@@ -140,9 +142,10 @@ func (a *actor) cancelAsked(label, session string) bool {
 		if !ok {
 			a.gaveUp(p, a.opts.Timeout)
 		}
-		a.stop("the agent asked for no permission; --prompt tool=… says what makes it ask")
+		a.stop("%s", noPermission)
 		return false
 	}
+	before := filesIn(dir)
 	a.cancel(label+"-cancel", session)
 	if label == "unanswered" {
 		if _, _, ok := a.waitFor(p.sent+1, a.opts.ExitTimeout, p.isAnswer); !ok {
@@ -160,6 +163,7 @@ func (a *actor) cancelAsked(label, session string) bool {
 	a.answer("session/request_permission", sayCancelled)
 	a.endCancelled(p)
 	a.answer("session/request_permission", always(ignore()))
+	a.note(label+"/files", 0, newFiles(before, dir))
 	_, ended := a.answered(p)
 	return ended
 }

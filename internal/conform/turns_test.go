@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/errand-acp/errand/client/transcript"
 )
 
@@ -19,6 +21,7 @@ func record(scene, lines string) *recording {
 		"ASK", `{"id":"p","method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"c"},"options":[{"optionId":"y","name":"Y","kind":"allow_once"},{"optionId":"n","name":"N","kind":"reject_once"}]}}`,
 		"YES", `{"id":"p","result":{"outcome":{"outcome":"selected","optionId":"y"}}}`,
 		"NO", `{"id":"p","result":{"outcome":{"outcome":"selected","optionId":"n"}}}`,
+		"SAY", `{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"pong"}}}}`,
 		"CALL ", `{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"t",`,
 		"UPDATE ", `{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"c",`,
 		";;", "}}}",
@@ -46,6 +49,15 @@ func record(scene, lines string) *recording {
 
 // TestJudges has what the agents in testdata/break do not do.
 func TestJudges(t *testing.T) {
+	const (
+		asked = `
+			answered> PROMPT
+			< CALL "status":"pending";;
+			< ASK
+			answered-cancel> {"method":"session/cancel","params":{"sessionId":"s"}}`
+		stopped = `
+			< {"id":9,"result":{"stopReason":"cancelled"}}`
+	)
 	for _, tt := range []struct {
 		name, rule string
 		want       Verdict
@@ -203,6 +215,94 @@ func TestJudges(t *testing.T) {
 			< {"method":"terminal/create","params":{"sessionId":"s","command":"ls"}}`},
 		{"a command without a word back, unadvertised", "client-terminal-not-advertised", Fail, `
 			< {"method":"terminal/create","params":{"sessionId":"s","command":"ls"}}`},
+		{"done after a cancel, and reported", "permission-rejected", Fail, asked + `
+			> {"id":"p","result":{"outcome":{"outcome":"cancelled"}}}
+			< UPDATE "status":"completed";;` + stopped + `
+			answered/files!`},
+		{"done after a cancel", "permission-rejected", Fail, asked + `
+			> {"id":"p","result":{"outcome":{"outcome":"cancelled"}}}` + stopped + `
+			answered/files! conformance.txt`},
+		{"done after a cancel, without an answer", "permission-rejected", Fail, strings.ReplaceAll(asked, "answered", "unanswered") + stopped + `
+			unanswered/files! conformance.txt`},
+		{"not done after a cancel", "permission-rejected", NotApplicable, asked + `
+			> {"id":"p","result":{"outcome":{"outcome":"cancelled"}}}
+			< UPDATE "status":"failed";;` + stopped + `
+			answered/files!`},
+		{"an end without a word", "prompt-text", NotApplicable, `
+			text> PROMPT
+			< {"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update"}}}
+			< END
+			again> PROMPT
+			< SAY
+			< END`},
+		{"a word in another session", "prompt-text", NotApplicable, `
+			text> PROMPT
+			< {"method":"session/update","params":{"sessionId":"s2","update":{"sessionUpdate":"agent_message_chunk"}}}
+			< END`},
+		{"a word", "prompt-text", Pass, `
+			text> PROMPT
+			< SAY
+			< END`},
+		{"a word after the end", "prompt-text", Pass, `
+			text> PROMPT
+			< END
+			< SAY`},
+		{"a question", "prompt-text", Pass, `
+			text> PROMPT
+			< ASK
+			> NO
+			< END`},
+		{"again without a word", "prompt-again", NotApplicable, `
+			text> PROMPT
+			< SAY
+			< END
+			again> PROMPT
+			< END`},
+		{"without a word, and again with one", "prompt-again", NotApplicable, `
+			text> PROMPT
+			< END
+			again> PROMPT
+			< SAY
+			< END`},
+		{"again with a word", "prompt-again", Pass, `
+			text> PROMPT
+			< SAY
+			< END
+			again> PROMPT
+			< SAY
+			< END`},
+		{"an image, and then nothing but ends", "prompt-not-advertised", NotApplicable, `
+			initialize> {"id":0,"method":"initialize","params":{}}
+			< {"id":0,"result":{"protocolVersion":1}}
+			image> PROMPT
+			< END
+			again> PROMPT
+			< END`},
+		{"an image, and then a word", "prompt-not-advertised", Pass, `
+			initialize> {"id":0,"method":"initialize","params":{}}
+			< {"id":0,"result":{"protocolVersion":1}}
+			image> PROMPT
+			< END
+			again> PROMPT
+			< SAY
+			< END`},
+		{"no cancel has an effect, idle", "cancel-idle", NotApplicable, `
+			idle-cancel> {"method":"session/cancel","params":{"sessionId":"s"}}
+			idle-after> PROMPT
+			< END`},
+		{"no cancel has an effect, late", "cancel-after-turn", NotApplicable, `
+			late-cancel> {"method":"session/cancel","params":{"sessionId":"s"}}
+			late-after> PROMPT
+			< END
+			early> PROMPT
+			early-cancel> {"method":"session/cancel","params":{"sessionId":"s"}}
+			< END`},
+		{"another cancel has an effect", "cancel-idle", Pass, `
+			idle-cancel> {"method":"session/cancel","params":{"sessionId":"s"}}
+			idle-after> PROMPT
+			< END
+			mid> PROMPT
+			mid-cancel> {"method":"session/cancel","params":{"sessionId":"s"}}` + stopped},
 		{"a title after the answer", "update-after-turn", NotApplicable, `
 			a> PROMPT
 			< END
@@ -224,5 +324,39 @@ func TestJudges(t *testing.T) {
 			}
 			t.Errorf("there is no rule %s", tt.rule)
 		})
+	}
+}
+
+// TestCancelWithoutPermission: where there was nothing to answer, it is said that nothing was
+// asked, and not that the turn was short.
+func TestCancelWithoutPermission(t *testing.T) {
+	for _, tt := range []struct{ rule, lines, want string }{
+		{"cancel-permission", "answered> PROMPT\n< END", noPermission},
+		{"cancel-permission-unanswered", "unanswered> PROMPT\n< END", noPermission},
+		{"cancel-permission", "answered> PROMPT\n" + `< {"id":9,"error":{"code":-32603,"message":"no"}}`, `session/prompt was answered with an error: "no" (-32603)`},
+		{"cancel-mid-turn", "mid> PROMPT\n< END", tooShort},
+	} {
+		if o := outcomeOf(t, tt.rule, tt.lines); o.verdict != NotApplicable || o.why != tt.want {
+			t.Errorf("%s: %s: %s, want %s", tt.rule, o.verdict, o.why, tt.want)
+		}
+	}
+}
+
+// TestCancelShown: a turn that ended otherwise with a permission open is shown with what was
+// asked, and what was answered.
+func TestCancelShown(t *testing.T) {
+	o := outcomeOf(t, "cancel-permission", `
+		answered> PROMPT
+		< CALL "status":"pending";;
+		< ASK
+		answered-cancel> {"method":"session/cancel","params":{"sessionId":"s"}}
+		> {"id":"p","result":{"outcome":{"outcome":"cancelled"}}}
+		< END`)
+	var shown []time.Duration
+	for _, e := range o.entries {
+		shown = append(shown, e.At/time.Millisecond)
+	}
+	if diff := cmp.Diff([]time.Duration{0, 2, 3, 4, 5}, shown); o.verdict != Fail || diff != "" {
+		t.Errorf("%s: %s (-want +got):\n%s", o.verdict, o.why, diff)
 	}
 }

@@ -17,8 +17,9 @@ import (
 )
 
 // Run tries the agent and reports what came of each rule. An error means that it could
-// not be tried at all: a mistake in cmd or o, a program that cannot be started, a ctx that
-// is done. Whatever an agent does once it has been started is in the report. Everything
+// not be tried at all: a mistake in cmd or o, a program that cannot be started; or, beside
+// a report, not to the end: ctx is done, and the report has what was tried by then. Without
+// one nothing was. Whatever an agent does once it has been started is in the report. Everything
 // that was started is gone when Run returns, and every scratch directory is removed.
 func Run(ctx context.Context, cmd Command, o *Options) (*Report, error) {
 	opts, err := o.complete()
@@ -115,10 +116,10 @@ func (t *trial) run() (*Report, error) {
 		}
 		playing.Wait()
 	}
-	if err := t.ctx.Err(); err != nil {
+	if first.stopped == interrupted {
 		return nil, context.Cause(t.ctx)
 	}
-	return t.report(begun, all), nil
+	return t.report(begun, all), context.Cause(t.ctx)
 }
 
 // mute reports whether the agent has answered nothing at all: there is no point in asking
@@ -141,10 +142,14 @@ func (r *recording) noSession() string {
 	return ""
 }
 
+// interrupted is why a scene that was not played to its end is stopped. Nothing of it counts:
+// what the agent has not done it might have done yet.
+const interrupted = "it was interrupted"
+
 // play plays a scene with actors of its own and returns what happened.
 func (t *trial) play(s scene) *recording {
 	if t.ctx.Err() != nil {
-		return &recording{scene: s.name, barred: true, stopped: "it was interrupted"}
+		return &recording{scene: s.name, barred: true, stopped: interrupted}
 	}
 	if t.opts.Progress != nil {
 		t.progress.Lock()
@@ -183,6 +188,9 @@ func (t *trial) play(s scene) *recording {
 	s.play(a)
 	timer.Stop()
 	a.end()
+	if t.ctx.Err() != nil {
+		return &recording{scene: s.name, barred: true, stopped: interrupted}
+	}
 	if a.r.overAt > 0 {
 		a.r.stopped += ": " + a.r.gone(a.r.overAt)
 	}

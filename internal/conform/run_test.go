@@ -131,9 +131,17 @@ func TestRunCancelled(t *testing.T) {
 		}
 	}, Timeout: 2 * time.Second, ExitTimeout: time.Second}
 	begun := time.Now()
-	_, err := Run(ctx, Command{Path: path, Args: args}, o)
+	report, err := Run(ctx, Command{Path: path, Args: args}, o)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+	// What was tried by then is told, and that it is not all.
+	verdicts := map[string]Verdict{}
+	for _, f := range report.Findings {
+		verdicts[f.Rule.ID] = f.Verdict
+	}
+	if verdicts["initialize-version"] != Pass || verdicts["sigterm-in-turn"] != NotApplicable || !strings.Contains(report.Incomplete, "it was interrupted") {
+		t.Errorf("incomplete: %q; %v", report.Incomplete, verdicts)
 	}
 	if took := time.Since(begun); took > time.Minute {
 		t.Errorf("it took %v", took)

@@ -75,6 +75,9 @@ func TestGuards(t *testing.T) {
 		listed     = list + `< {"id":2,"result":{"sessions":[{"sessionId":"s","cwd":"/"}]}}` + "\n" + nobody
 		noneListed = list + `< {"id":2,"result":{"sessions":[]}}` + "\n" + nobody
 
+		calls  = `< CALL "status":"pending";;` + "\n" + `< UPDATE "status":"completed";;` + "\n"
+		calls2 = `< {"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"d","title":"t"}}}` + "\n"
+
 		refusedPrompt = "prompt> PROMPT\n" + `< {"id":9,"error":{"code":-32603,"message":"no credits left"}}` + "\n"
 		refusal       = `< {"id":3,"error":{"code":-32602,"message":"no such session"}}` + "\n"
 		refusal7      = `< {"id":7,"error":{"code":-32602,"message":"no such session"}}` + "\n"
@@ -241,6 +244,11 @@ func TestGuards(t *testing.T) {
 		{"loaded, and there is no session", "load-available", Fail, talk + load + done + `load-prompt> ` + goOn + refusal7},
 		{"loaded, and goes on", "load-available", Pass, talk + load + done + `load-prompt> ` + goOn + `< {"id":7,"result":{"stopReason":"end_turn"}}`},
 		{"resumed, and there is no session", "resume-available", Fail, talk + resume + done + `resume-prompt> ` + goOn + refusal7},
+		{"its tool calls are replayed", "tool-call-status", Pass, calls + load + calls + done},
+		{"its tool calls are replayed, each as it was", "tool-call-id", Pass, calls + calls2 + load + calls + calls2 + done},
+		{"one tool call, and its replay", "tool-call-id", NotApplicable, calls + load + calls + done},
+		{"a replayed tool call runs again", "tool-call-status", Fail, calls + load + calls + `< UPDATE "status":"pending";;`},
+		{"the id of a replayed tool call is used again", "tool-call-id", Fail, calls + load + calls + done + calls},
 		{"something else is replayed", "load-replay", Fail, strings.ReplaceAll(talk, "PROMPT", asked1) + load + user + agent + done},
 		{"the same is replayed, in parts", "load-replay", Pass, strings.ReplaceAll(talk, "PROMPT", strings.Replace(asked1, "sing", " ping\\nping", 1)) + load + user + user2 + agent + done},
 		{"another session's is replayed", "load-replay", Fail, talk + load + strings.ReplaceAll(user+agent, `"s"`, `"t"`) + done},

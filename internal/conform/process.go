@@ -251,9 +251,11 @@ func (a *actor) signal() (ok bool) {
 		return false
 	}
 	a.had()
-	if ok = a.p.Terminate(); ok {
-		a.mark(markSignal)
-	}
+	a.lock(func() { // whose end can then only be recorded after the mark
+		if ok = a.p.Terminate(); ok {
+			a.noteLocked(markSignal, 0, "")
+		}
+	})
 	return ok
 }
 

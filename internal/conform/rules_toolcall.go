@@ -3,6 +3,7 @@ package conform
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/errand-acp/errand/client/transcript"
 )
@@ -52,6 +53,24 @@ type callKey struct{ session, call string }
 
 func (u update) key() callKey { return callKey{u.session, u.call} }
 
+// telling is a session as it was told from one session/load to the next: a load tells all
+// of its tool calls again.
+type telling struct {
+	session string
+	loads   int
+}
+
+func (r *recording) telling(u update) telling {
+	loads, _ := slices.BinarySearch(r.index().loads[u.session], u.at)
+	return telling{u.session, loads}
+}
+
+// toldCall is a tool call in a telling.
+type toldCall struct {
+	telling
+	call string
+}
+
 // callUpdates yields the updates of tool calls that have an id.
 func (r *recording) callUpdates() func(func(update) bool) {
 	return func(yield func(update) bool) {
@@ -86,21 +105,23 @@ func judgeAnnounced(r *recording) outcome {
 }
 
 func judgeCallIDs(r *recording) outcome {
-	announced := map[callKey]int{}
-	last := map[string]int{} // of each session
+	announced := map[toldCall]int{}
+	last := map[telling]int{}
 	var shown []transcript.Entry
 	for u := range r.callUpdates() {
 		if u.kind != "tool_call" {
 			continue
 		}
-		if at, known := announced[u.key()]; known {
+		session := r.telling(u)
+		key := toldCall{session, u.call}
+		if at, known := announced[key]; known {
 			return broken(fmt.Sprintf("there was a tool_call %q before", short(u.call, 80)), r.at(at, u.at)...)
 		}
-		announced[u.key()] = u.at
-		if before, second := last[u.session]; second {
+		announced[key] = u.at
+		if before, second := last[session]; second {
 			shown = append(shown, r.at(before, u.at)...)
 		}
-		last[u.session] = u.at
+		last[session] = u.at
 	}
 	switch {
 	case len(announced) == 0:
@@ -119,14 +140,15 @@ func rank(status string) int {
 func isFinal(status string) bool { return rank(status) == 3 }
 
 func judgeStatusOrder(r *recording) outcome {
-	last := map[callKey]update{}
+	last := map[toldCall]update{}
 	var shown []transcript.Entry
 	for u := range r.callUpdates() {
 		if rank(u.status) == 0 {
 			continue
 		}
-		before, known := last[u.key()]
-		last[u.key()] = u
+		key := toldCall{r.telling(u), u.call}
+		before, known := last[key]
+		last[key] = u
 		switch {
 		case !known:
 		case isFinal(before.status) && before.status != u.status, rank(u.status) < rank(before.status):

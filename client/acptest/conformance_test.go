@@ -4,7 +4,9 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -131,6 +133,52 @@ func TestConformanceIsIncomplete(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestConformanceInNoTime tries an agent until it has asked for that, for
+// TestConformanceAtTheDeadline.
+func TestConformanceInNoTime(t *testing.T) {
+	file := os.Getenv("ACPTEST_NO_TIME")
+	if file == "" {
+		t.Skip("it is run by TestConformanceAtTheDeadline")
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var watching sync.WaitGroup
+	watching.Go(func() { // ends with ctx
+		for ctx.Err() == nil {
+			if _, err := os.Stat(file); err == nil {
+				cancel(errDeadline)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+	o := &ConformanceOptions{Only: []string{"initialize-*", "cwd-relative", "prompt-*"}, Parallel: 1, Timeout: time.Minute}
+	o.conform(ctx, t, Script(t, "on session/prompt\n write \""+file+"\" \"\"\n wait forever"))
+	cancel(nil)
+	watching.Wait()
+}
+
+// At its deadline the test fails with what it has found by then.
+func TestConformanceAtTheDeadline(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, self, "-test.run=^TestConformanceInNoTime$", "-test.v")
+	cmd.Env = append(os.Environ(), "ACPTEST_NO_TIME="+filepath.Join(t.TempDir(), "asked"), "GORACE=atexit_sleep_ms=0")
+	out, err := cmd.CombinedOutput()
+	for _, want := range []string{
+		"acptest: Conformance: not all was tried: ", "go test -timeout 1h", "rules could not be tried: it was interrupted",
+		"--- PASS: TestConformanceInNoTime/initialize-version ", "--- SKIP: TestConformanceInNoTime/prompt-",
+		"--- FAIL: TestConformanceInNoTime/cwd-relative ", "--- FAIL: TestConformanceInNoTime ",
+	} {
+		if err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v; no %q in\n%s", err, want, out)
+		}
 	}
 }
 

@@ -79,16 +79,20 @@ func takes(label string) func(*recording) outcome {
 		case c.answer.Error != nil:
 			return broken("the prompt was answered with an error: "+errorText(c.answer.Error), c.entries()...)
 		}
-		if no := r.unsaid(r.turn(label)); no != nil {
+		if no := r.unsaid(label); no != nil {
 			return *no
 		}
 		return kept("the prompt was answered", c.entries()...)
 	}
 }
 
-// unsaid says that nothing came of a turn but its end, which an agent can have for prompts that
-// it does not understand as well; nil: something came.
-func (r *recording) unsaid(t *turn) *outcome {
+// unsaid says, of a prompt that was answered with a result, that nothing else came of it, as
+// from an agent that does nothing; nil: something came.
+func (r *recording) unsaid(label string) *outcome {
+	t, no := r.regular(label)
+	if no != nil {
+		return no
+	}
 	to := r.nextOf(t)
 	for u := range r.updates(t.sentAt, to) {
 		if u.session == t.session && u.ofTurn() {
@@ -154,7 +158,7 @@ func judgeNotAdvertised(r *recording) outcome {
 		return broken("it did not answer the next prompt after content that it does not advertise", tried...)
 	}
 	if again.answer.Error == nil {
-		if no := r.unsaid(r.turn("again")); no != nil {
+		if no := r.unsaid("again"); no != nil {
 			return *no
 		}
 	}
@@ -192,8 +196,8 @@ func judgeAgain(r *recording) outcome {
 	case c.answer.Error != nil:
 		return broken("the first was answered well, the same again with an error: "+errorText(c.answer.Error), append(first.entries(), c.entries()...)...)
 	}
-	for _, t := range []*turn{first, r.turn("again")} {
-		if no := r.unsaid(t); no != nil {
+	for _, label := range []string{"text", "again"} {
+		if no := r.unsaid(label); no != nil {
 			return *no
 		}
 	}

@@ -13,7 +13,7 @@ import (
 type turn struct {
 	*call
 	session   string
-	cancelAt  int // index of the first session/cancel for the session while it was open; -1: none
+	cancelAt  int // index of the first session/cancel or session/close for the session while it was open; -1: none
 	end       int // index of the answer; the number of entries where there is none
 	stop      string
 	hasResult bool
@@ -44,7 +44,7 @@ func (r *recording) turnOf(c *call) *turn {
 	t.stop, _ = stringField(c.answer.Result, "stopReason")
 	t.hasResult = c.answered && c.answer.Error == nil
 	for i, m := range r.from(transcript.FromClient, t.sentAt+1, t.end) {
-		if id, _ := stringField(m.Params, "sessionId"); m.Method == "session/cancel" && id == t.session {
+		if id, _ := stringField(m.Params, "sessionId"); (m.Method == "session/cancel" || m.Method == "session/close") && id == t.session {
 			t.cancelAt = i
 			break
 		}
@@ -55,10 +55,14 @@ func (r *recording) turnOf(c *call) *turn {
 // regular returns the turn with this label if it was answered with a result; else no
 // says why not.
 func (r *recording) regular(label string) (t *turn, no *outcome) {
-	if _, no := r.result(label); no != nil {
+	if _, no = r.result(label); no != nil {
 		return nil, no
 	}
-	return r.turn(label), nil
+	if t = r.turn(label); t == nil { // in no recording of ours
+		o := untried("it was no prompt")
+		return nil, &o
+	}
+	return t, nil
 }
 
 // update is a session/update of the agent.

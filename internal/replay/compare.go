@@ -91,16 +91,7 @@ func (c *comparison) values(path string, recorded, live any) *mismatch {
 		if !ok {
 			return differ
 		}
-		names := map[string]bool{}
-		for _, object := range []map[string]any{r, l} {
-			for name := range object {
-				names[name] = name != "_meta"
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(names)) {
-			if !names[name] {
-				continue
-			}
+		for _, name := range members(r, l) {
 			if m := c.values(path+"."+name, at(r, name), at(l, name)); m != nil {
 				return m
 			}
@@ -138,6 +129,24 @@ func (c *comparison) values(path string, recorded, live any) *mismatch {
 		}
 	}
 	return differ
+}
+
+// members returns the names of the members of two objects that are compared: of an outcome that
+// is another one, that it is says more than what else it has, so those that both have come first.
+func members(a, b map[string]any) []string {
+	both, either := map[string]bool{}, map[string]bool{}
+	for _, object := range []map[string]any{a, b} {
+		for name := range object {
+			if a[name] != nil && b[name] != nil {
+				both[name] = true
+			} else {
+				either[name] = true
+			}
+		}
+	}
+	delete(both, "_meta")
+	delete(either, "_meta")
+	return slices.Concat(slices.Sorted(maps.Keys(both)), slices.Sorted(maps.Keys(either)))
 }
 
 // at returns a member; what is null may as well not be there.

@@ -2,6 +2,8 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -108,19 +110,48 @@ func (f *frame) withID(id []byte) []byte {
 	return bytes.Join([][]byte{f.text[:f.idStart], id, f.text[f.idEnd:]}, nil)
 }
 
-// idKey makes ids comparable that say the same number, as a number, a string or a float.
+// idKey makes ids comparable that say the same number, as a number, as a string of digits or
+// as a float, and numbers otherwise.
 func idKey(id []byte) string {
 	text := string(id)
-	if len(id) > 1 && id[0] == '"' {
-		text = wire.Unquote(id)
-		if _, err := strconv.ParseFloat(text, 64); err != nil {
+	if strings.HasPrefix(text, `"`) {
+		if text = wire.Unquote(id); !digits.MatchString(text) {
 			return `"` + text
 		}
 	}
-	if f, err := strconv.ParseFloat(text, 64); err == nil {
-		return strconv.FormatFloat(f, 'g', -1, 64)
+	if text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') {
+		return text
 	}
-	return text
+	return number(text)
+}
+
+// digits is a whole number as JSON has it.
+var digits = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)$`)
+
+// number writes a JSON number so that the same one looks the same. A whole one is exact, since
+// ids may be larger than a float can tell apart; any other is the float that a program makes of
+// it.
+func number(text string) string {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	unsigned := strings.TrimLeft(strings.TrimPrefix(whole, "-")+fraction, "0")
+	short := strings.TrimRight(unsigned, "0")
+	if short == "" {
+		return "0"
+	}
+	tens, err := strconv.Atoi(cmp.Or(exponent, "0"))
+	if err != nil {
+		return text // larger, or smaller, than any
+	}
+	if tens += len(unsigned) - len(short) - len(fraction); tens < 0 {
+		if f, err := strconv.ParseFloat(text, 64); err == nil {
+			return strconv.FormatFloat(f, 'g', -1, 64)
+		}
+	}
+	if whole[0] == '-' {
+		short = "-" + short
+	}
+	return short + "e" + strconv.Itoa(tens)
 }
 
 // likewise writes the live id in the form in which the recorded reply had the recorded

@@ -416,7 +416,7 @@ func (s *step) isGoodbye() bool {
 // isHeeded reports whether the agent said anything after an answer. One to a question that
 // is open when the turn ends may be given, or not be given any more.
 func (s *step) isHeeded() bool {
-	return slices.ContainsFunc(s.lane.steps, func(later *step) bool { return later.n > s.n && !later.done })
+	return slices.ContainsFunc(s.lane.steps, func(later *step) bool { return later.n > s.n && !later.done && !later.kind.isClient() })
 }
 
 // stopped is for the end of the context.

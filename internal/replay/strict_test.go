@@ -225,6 +225,38 @@ func TestStrict(t *testing.T) {
 				end 0`,
 		},
 		{
+			"two answers that nothing depended on, left out",
+			opening + prompt3 + askAllow + strings.Replace(askAllow, "< 7", "< 8", 1) + `< 3 = {"stopReason":"end_turn"}
+				> 7 = {"outcome":"late"}
+				> 8 = {"outcome":"late"}
+				end 0 eof`,
+			hello + strings.Replace(prompt3, "> 3", "> 12", 1) + askAllow + strings.Replace(askAllow, "< 7", "< 8", 1) + `< 12 = {"stopReason":"end_turn"}
+				eof
+				end 0`,
+		},
+		{
+			"ids that a float cannot tell apart",
+			opening + `> 1234567890123456789 session/prompt {"sessionId":"s"}
+				> 1234567890123456790 session/prompt {"sessionId":"s"}
+				< 1234567890123456789 = {"first":true}
+				< 9007199254740993 session/request_permission {"sessionId":"s"}
+				< 9007199254740992 session/request_permission {"sessionId":"s"}
+				> 9007199254740992 = {"outcome":"b"}
+				> 9007199254740993 = {"outcome":"a"}
+				< 1234567890123456790 = {"second":true}
+				end 0 eof`,
+			hello + `> 12 session/prompt {"sessionId":"s"}
+				> 13 session/prompt {"sessionId":"s"}
+				< 12 = {"first":true}
+				< 9007199254740993 session/request_permission {"sessionId":"s"}
+				< 9007199254740992 session/request_permission {"sessionId":"s"}
+				> 9007199254740993 = {"outcome":"a"}
+				> 9007199254740992 = {"outcome":"b"}
+				< 13 = {"second":true}
+				eof
+				end 0`,
+		},
+		{
 			"an error of ours to what was no request",
 			opening + `< {"jsonrpc":"2.0","id":null,"method":7}
 				> null ! {"code":-32600,"message":"no"}
@@ -386,6 +418,11 @@ func TestDifferences(t *testing.T) {
 		{
 			"another answer", turn, hello + twelve + askAllow + `> 7 = {"outcome":{"outcome":"selected","optionId":"no"}}`,
 			7, `the answer to session/request_permission differs from the recording (entry 7) at result.outcome.optionId: recorded "yes", got "no"`,
+		},
+		{
+			"a choice where none was recorded", strings.Replace(turn, `"outcome":"selected","optionId":"yes"`, `"outcome":"cancelled"`, 1),
+			hello + twelve + askAllow + `> 7 = {"outcome":{"outcome":"selected","optionId":"yes"}}`,
+			7, `at result.outcome.outcome: recorded "cancelled", got "selected"`,
 		},
 		{"an error for an answer", turn, hello + twelve + askAllow + `> 7 ! {"code":-32603,"message":"x"}`, 7, `at error: recorded nothing, got {"code":-32603,"message":"x"}`},
 		{"an answer to nothing", turn, hello + `> "seven" = {}`, 0, `an answer came to a request that was not made, with the id "seven"`},

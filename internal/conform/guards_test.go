@@ -37,9 +37,13 @@ func outcomeOf(t *testing.T, id, lines string) outcome {
 	return rule.judge(r)
 }
 
+func optionsAt(value string) string {
+	return `[{"id":"m","name":"M","type":"select","currentValue":"` + value + `","options":[{"group":"g","name":"G","options":[{"value":"x","name":"X"},{"value":"y","name":"Y"}]}]}]`
+}
+
 // An agent is blamed for, and praised for, what it has done itself.
 func TestGuards(t *testing.T) {
-	const (
+	var (
 		goOn    = `{"id":7,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}` + "\n"
 		asked1  = `{"id":9,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"sing"}]}}`
 		user2   = `< {"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"\nping"}}}}` + "\n"
@@ -77,6 +81,15 @@ func TestGuards(t *testing.T) {
 
 		calls  = `< CALL "status":"pending";;` + "\n" + `< UPDATE "status":"completed";;` + "\n"
 		calls2 = `< {"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"d","title":"t"}}}` + "\n"
+
+		choice   = `new> {"id":1,"method":"session/new","params":{}}` + "\n" + `< {"id":1,"result":{"sessionId":"s","configOptions":` + optionsAt("x") + "}}\n" + `set-config> {"id":2,"method":"session/set_config_option","params":{"configId":"m","value":"y"}}` + "\n"
+		back     = `set-config-back> {"id":3,"method":"session/set_config_option","params":{"configId":"m","value":"x"}}` + "\n"
+		two      = `[{"id":"e","name":"E","type":"select","currentValue":"x","options":[{"value":"x","name":"X"}]},` + optionsAt("x")[1:]
+		closing1 = `prompt-to-close> PROMPT
+			close> {"id":5,"method":"session/close","params":{"sessionId":"s"}}
+			< {"id":5,"result":{}}
+			< {"id":9,"result":{"stopReason":"cancelled"}}
+			`
 
 		refusedPrompt = "prompt> PROMPT\n" + `< {"id":9,"error":{"code":-32603,"message":"no credits left"}}` + "\n"
 		refusal       = `< {"id":3,"error":{"code":-32602,"message":"no such session"}}` + "\n"
@@ -254,6 +267,19 @@ func TestGuards(t *testing.T) {
 		{"another session's is replayed", "load-replay", Fail, talk + load + strings.ReplaceAll(user+agent, `"s"`, `"t"`) + done},
 		{"set, and no current values", "set-config", Fail, chosen + `< {"id":2,"result":{"configOptions":[{"id":"m"}]}}`},
 		{"shown, and cannot be set", "set-config", Fail, chosen + `< {"id":2,"error":{"code":-32601,"message":"no"}}`},
+		{"set to another value, and back", "set-config", Pass, choice + `< {"id":2,"result":{"configOptions":` + optionsAt("y") + `}}` + "\n" + back + `< {"id":3,"result":{"configOptions":` + optionsAt("x") + `}}`},
+		{"set to another value, and the answer says what it was", "set-config", Fail, choice + `< {"id":2,"result":{"configOptions":` + optionsAt("x") + `}}` + "\n" + back + `< {"id":3,"result":{"configOptions":` + optionsAt("x") + `}}`},
+		{"an option that goes with a value", "set-config", Pass, strings.Replace(choice, optionsAt("x"), two, 1) + `< {"id":2,"result":{"configOptions":` + optionsAt("y") + `}}` + "\n" + back + `< {"id":3,"result":{"configOptions":` + two + `}}`},
+		{"an option that is lost", "set-config", Fail, strings.Replace(choice, optionsAt("x"), two, 1) + `< {"id":2,"result":{"configOptions":` + optionsAt("y") + `}}` + "\n" + back + `< {"id":3,"result":{"configOptions":` + optionsAt("x") + `}}`},
+		{"another value is not to be had", "set-config", Pass, choice + `< {"id":2,"error":{"code":-32602,"message":"no"}}` + "\n" + back + `< {"id":3,"result":{"configOptions":` + optionsAt("x") + `}}`},
+		{"no value is to be had", "set-config", Fail, choice + `< {"id":2,"error":{"code":-32602,"message":"no"}}` + "\n" + back + `< {"id":3,"error":{"code":-32602,"message":"no"}}`},
+		{"options of no shape, in a new session", "update-config", Fail, `new> {"id":1,"method":"session/new","params":{}}
+			< {"id":1,"result":{"sessionId":"s","configOptions":[{"type":"select","name":7}]}}`},
+		{"options of no shape, in one that is loaded", "update-config", Fail, load + `< {"id":3,"result":{"configOptions":[{"type":"select","name":7}]}}`},
+		{"options, in a new session", "update-config", Pass, chosen},
+		{"none, in a new session", "update-config", NotApplicable, new},
+		{"speaks on in a closed session", "cancel-no-late-updates", Fail, closing1 + agent},
+		{"is silent in a closed session", "cancel-no-late-updates", Pass, closing1},
 		{"set", "set-config", Pass, chosen + `< {"id":2,"result":{"configOptions":` + options + `}}`},
 		{"only the user's part is replayed", "load-replay", Fail, talk + load + user + done},
 		{"only the agent's part is replayed", "load-replay", Fail, talk + load + agent + done},

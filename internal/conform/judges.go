@@ -1,7 +1,6 @@
 package conform
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -159,14 +158,4 @@ func promptedText(c *call) string {
 		b.WriteString(text)
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
-}
-
-func configIDs(options []json.RawMessage) []string {
-	var ids []string
-	for _, o := range options {
-		if id, ok := stringField(o, "id"); ok {
-			ids = append(ids, id)
-		}
-	}
-	return ids
 }

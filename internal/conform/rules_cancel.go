@@ -30,7 +30,7 @@ var cancelRules = []Rule{
 	{
 		ID: "cancel-no-late-updates", Title: "after the answer to a cancelled prompt nothing of the turn comes", Level: Must,
 		Quote:  "The Agent MAY send session/update notifications with content or tool call updates after receiving the session/cancel notification, but it MUST ensure that it does so before responding to the session/prompt request.",
-		Source: cancellation, scenes: []string{"cancel", "cancel-permission"}, judge: judgeCancelLate,
+		Source: cancellation, scenes: []string{"cancel", "cancel-permission", "sessions"}, judge: judgeCancelLate,
 	},
 	{
 		ID: "cancel-permission", Title: "a turn cancelled with a permission open ends cancelled once that is answered", Level: Must,

@@ -1,7 +1,6 @@
 package conform
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/errand-acp/errand/client/transcript"
@@ -238,37 +237,7 @@ var sessionRules = []Rule{
 		Quote:  "The Agent MUST respond with the complete list of all configuration options and their current values",
 		Source: configPage + "#from-the-client",
 		scenes: []string{"sessions"},
-		judge: func(r *recording) outcome {
-			if r.needless("set-config") {
-				return untried("the session has no config options that can be set")
-			}
-			created, no := r.result("new")
-			if no != nil {
-				return *no
-			}
-			c, no := r.reply("set-config")
-			if c == nil {
-				return *no
-			}
-			entries := append(created.entries(), c.entries()...)
-			switch {
-			case no != nil:
-				return broken(c.why, entries...)
-			case c.answer.Error != nil:
-				return brokenf(entries, "an option that the session has could not be set to the value that it has: %s", errorText(c.answer.Error))
-			}
-			wrong := slices.DeleteFunc(configOptions.misfits("result", c.answer.Result), func(m misfit) bool { return m.unknown })
-			if len(wrong) > 0 {
-				return broken(say(wrong), entries...)
-			}
-			ids := configIDs(elements(field(c.answer.Result, "configOptions")))
-			for _, id := range configIDs(elements(field(created.answer.Result, "configOptions"))) {
-				if !slices.Contains(ids, id) {
-					return brokenf(entries, "the answer lacks the option %q", short(id, 60))
-				}
-			}
-			return kept("it has all of them", entries...)
-		},
+		judge:  judgeSetConfig,
 	},
 	{
 		ID: "list-available", Title: "session/list works where it is advertised", Level: Must,

@@ -19,8 +19,8 @@ var updateRules = []Rule{
 		Source: schemaPlace + "SessionNotification", judge: judgeEnvelope,
 	},
 	{
-		ID: "update-session", Title: "updates name a session that there is", Level: Manners,
-		Quote: "\"The ID of the session this update pertains to.\" (schema.json $defs/SessionNotification): a client drops what belongs to no session of its own, and its user never sees it.",
+		ID: "update-session", Title: "updates and calls name a session that there is, and the one whose turn it is", Level: Manners,
+		Quote: "\"The ID of the session this update pertains to.\" (schema.json $defs/SessionNotification): a client drops what belongs to no session of its own, and shows what belongs to another one where nobody looks.",
 		judge: judgeUpdateSession,
 	},
 	{
@@ -52,7 +52,7 @@ var updateRules = []Rule{
 	{
 		ID: "update-config", Title: "config options have an id, a name, values and a current one", Level: Must,
 		Quote:  `ConfigOptionUpdate: "required": ["configOptions"]; SessionConfigOption: "required": ["id", "name"]; SessionConfigSelect: "required": ["currentValue", "options"]`,
-		Source: schemaPlace + "SessionConfigOption", judge: shapedWith([]string{"configOptions"}, "config_option_update"),
+		Source: schemaPlace + "SessionConfigOption", judge: judgeConfig,
 	},
 	{
 		ID: "update-session-info", Title: "a session's title and time are texts", Level: Must,
@@ -143,19 +143,56 @@ func judgeEnvelope(r *recording) outcome {
 func judgeUpdateSession(r *recording) outcome {
 	ids := r.sessions()
 	var shown []transcript.Entry
-	for u := range r.allUpdates() {
-		switch {
-		case u.session == "": // update-shape says so
-		case !slices.Contains(ids, u.session):
-			return broken(fmt.Sprintf("there is no session %q", short(u.session, 80)), r.at(u.at)...)
+	for i, m := range r.agent() {
+		if m.Method != "session/update" && clientMethods[m.Method] == nil {
+			continue // an extension's sessions may be others
+		}
+		switch id, _ := stringField(m.Params, "sessionId"); {
+		case id == "": // the rules about shapes say so
+		case !slices.Contains(ids, id):
+			return broken(fmt.Sprintf("there is no session %q", short(id, 80)), r.at(i)...)
 		default:
-			shown = append(shown, r.entries[u.at])
+			shown = append(shown, r.entries[i])
 		}
 	}
 	if shown == nil {
-		return untried("the agent sent no update")
+		return untried("the agent sent no update, and called nothing of a session")
 	}
-	return kept("all updates name a session of ours", shown...)
+	turns := r.turns()
+	for _, t := range turns {
+		if at := r.misled(t, turns); at >= 0 {
+			id, _ := stringField(r.message(at).Params, "sessionId")
+			return broken(fmt.Sprintf("it is of session %q, in which there was no turn, in the turn of session %q", short(id, 80), short(t.session, 80)), r.at(t.sentAt, at, t.end)...)
+		}
+	}
+	return kept("all of them name a session of ours", shown...)
+}
+
+// misled returns where, in a turn, permission was asked for in a session without one, or, where
+// the turn itself had nothing to show, such a session had; -1: nowhere. (What comes late, of a
+// turn that has ended, is beside what the next one shows.)
+func (r *recording) misled(t *turn, turns []*turn) int {
+	for _, q := range r.asksOf(t) {
+		if q.session != t.session && !atWork(turns, q.session, q.at) {
+			return q.at
+		}
+	}
+	first := -1
+	for u := range r.updates(t.sentAt, t.end) {
+		switch {
+		case !u.ofTurn():
+		case u.session == t.session:
+			return -1
+		case first < 0 && !atWork(turns, u.session, u.at):
+			first = u.at
+		}
+	}
+	return first
+}
+
+// atWork reports whether a session had one of the turns at an index.
+func atWork(turns []*turn, session string, at int) bool {
+	return slices.ContainsFunc(turns, func(t *turn) bool { return t.session == session && t.sentAt < at && at < t.end })
 }
 
 func judgeKinds(r *recording) outcome {

@@ -1,6 +1,9 @@
 package conform
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Things that there are none of.
 const (
@@ -95,16 +98,45 @@ func (a *actor) modes(session string) {
 	a.ask("set-mode-unknown", "session/set_mode", map[string]any{"sessionId": session, "modeId": noSuchMode})
 }
 
-// configOptions sets the first option that has a value to that value.
+// configOptions sets an option to another value and back; where none has another one, the
+// first to the value that it has.
 func (a *actor) configOptions(session string) {
+	set := func(label, id, value string) {
+		a.ask(label, "session/set_config_option", map[string]any{"sessionId": session, "configId": id, "value": value})
+	}
+	var id, value string
 	for _, option := range elements(field(a.resultOf("new"), "configOptions")) {
-		id, _ := stringField(option, "id")
-		value, _ := stringField(option, "currentValue")
-		if id != "" && value != "" {
-			a.ask("set-config", "session/set_config_option", map[string]any{"sessionId": session, "configId": id, "value": value})
+		has, _ := stringField(option, "id")
+		current, _ := stringField(option, "currentValue")
+		if has == "" || current == "" {
+			continue
+		}
+		if other := otherValue(option, current); other != "" {
+			set("set-config", has, other)
+			set("set-config-back", has, current)
 			return
 		}
+		if id == "" {
+			id, value = has, current
+		}
 	}
+	if id != "" {
+		set("set-config", id, value)
+	}
+}
+
+// otherValue is the first value of a config option, also of one with groups, that is
+// another than the current one; empty: it has none.
+func otherValue(option json.RawMessage, current string) string {
+	for _, o := range elements(field(option, "options")) {
+		if value, _ := stringField(o, "value"); value != "" && value != current {
+			return value
+		}
+		if value := otherValue(o, current); value != "" {
+			return value
+		}
+	}
+	return ""
 }
 
 // closing closes a session in which a turn is going on.
@@ -122,6 +154,7 @@ func (a *actor) closing() {
 	}
 	a.ask("close", "session/close", map[string]any{"sessionId": session})
 	answer, ok := a.awaitFor(p, a.opts.ExitTimeout)
+	a.settle(afterTurn, time.Second) // what should have come before the answer
 	if stop, _ := stringField(answer.Result, "stopReason"); !ok || answer.Error != nil || stop == "cancelled" {
 		return
 	}

@@ -55,6 +55,19 @@ func TestJudges(t *testing.T) {
 			< CALL "status":"pending";;
 			< ASK
 			answered-cancel> {"method":"session/cancel","params":{"sessionId":"s"}}`
+		two = `
+			new> {"id":1,"method":"session/new","params":{}}
+			< {"id":1,"result":{"sessionId":"s"}}
+			new-two> {"id":2,"method":"session/new","params":{}}
+			< {"id":2,"result":{"sessionId":"s2"}}
+			one> PROMPT
+			< SAY
+			< END
+			two> {"id":10,"method":"session/prompt","params":{"sessionId":"s2"}}`
+		twoSays = `
+			< {"method":"session/update","params":{"sessionId":"s2","update":{"sessionUpdate":"agent_message_chunk"}}}`
+		twoEnds = `
+			< {"id":10,"result":{"stopReason":"end_turn"}}`
 		stopped = `
 			< {"id":9,"result":{"stopReason":"cancelled"}}`
 	)
@@ -303,6 +316,25 @@ func TestJudges(t *testing.T) {
 			< END
 			mid> PROMPT
 			mid-cancel> {"method":"session/cancel","params":{"sessionId":"s"}}` + stopped},
+		{"what is said in the first session whichever is prompted", "update-session", Fail, two + `
+			< SAY` + twoEnds},
+		{"a late word of another turn", "update-session", Pass, two + `
+			< SAY` + twoSays + twoEnds},
+		{"the title of another session", "update-session", Pass, two + `
+			< {"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"session_info_update"}}}` + twoEnds},
+		{"two turns at once", "update-session", Pass, two + `
+			one-more> PROMPT
+			< SAY` + twoEnds},
+		{"a question in the first session whichever is prompted", "update-session", Fail, two + twoSays + `
+			< ASK` + twoEnds},
+		{"a question in a session that there is not", "update-session", Fail, `
+			one> PROMPT
+			< ASK
+			< END`},
+		{"a file of a session that there is not", "update-session", Fail, `
+			< {"id":1,"method":"fs/read_text_file","params":{"sessionId":"s","path":"/a"}}`},
+		{"what an extension calls a session", "update-session", NotApplicable, `
+			< {"id":1,"method":"_x/session","params":{"sessionId":"x"}}`},
 		{"a title after the answer", "update-after-turn", NotApplicable, `
 			a> PROMPT
 			< END

@@ -48,6 +48,9 @@ func (e *Exit) String() string {
 // Report is how the end of an agent went.
 type Report struct {
 	Exit Exit
+	// GroupRung is the last rung that was taken before every process of the agent's group
+	// was gone: Exit.Rung, or a later one where it left some behind.
+	GroupRung Rung
 	// Leftover says which processes of the agent could not be ended, one line each.
 	Leftover []string
 	// Unsure says which processes began during the agent's life and may be left by
@@ -72,14 +75,16 @@ func newExit(e proc.Exit, rung Rung) Exit {
 // newReport puts p together with the rung of ours that was taken before the process's
 // own: RungExit if there was none.
 func newReport(p proc.Report, before Rung) *Report {
-	rung := Rung(p.Rung)
-	switch p.Rung {
-	case proc.RungExit:
-		rung = before
-	case "":
-		rung = RungNone
+	taken := func(rung proc.Rung) Rung {
+		switch rung {
+		case proc.RungExit:
+			return before
+		case "":
+			return RungNone
+		}
+		return Rung(rung)
 	}
-	r := &Report{Exit: newExit(p.Exit, rung), StderrErr: p.StderrErr}
+	r := &Report{Exit: newExit(p.Exit, taken(p.Rung)), GroupRung: taken(p.GroupRung), StderrErr: p.StderrErr}
 	for _, l := range p.Leftover {
 		line := l.Reason
 		if l.PID != 0 { // else it is about nobody in particular

@@ -68,11 +68,13 @@ var rungs = []client.Rung{
 	client.RungExit, client.RungCancel, client.RungClose, client.RungEOF, client.RungTerm, client.RungKill, client.RungNone,
 }
 
+func later(a, b client.Rung) bool { return slices.Index(rungs, a) > slices.Index(rungs, b) }
+
 // Rung fails the test if it took more than this to end the agent: client.RungEOF means
 // that it went when its stdin was closed, or before.
 func (e *Exit) Rung(most client.Rung) *Exit {
 	e.a.t.Helper()
-	if slices.Index(rungs, e.Exit.Rung) > slices.Index(rungs, most) {
+	if later(e.Exit.Rung, most) {
 		e.a.fatal(fmt.Sprintf("Rung(%q)", string(most)), fmt.Sprintf("it took %q to end the agent", string(e.Exit.Rung)))
 	}
 	return e
@@ -80,12 +82,16 @@ func (e *Exit) Rung(most client.Rung) *Exit {
 
 // Clean fails the test unless the agent ended as a good one does: once its stdin was closed,
 // by itself and with every process of its group, with status 0, and having written nothing
-// to stdout but frames.
+// to stdout but frames. A process that has left its group, a daemon, is ended and not told:
+// that is for [Conformance], whose rule nothing-left gives it the time to go by itself.
 //
 // See https://agentclientprotocol.com/protocol/transports#stdio.
 func (e *Exit) Clean() *Exit {
 	e.a.t.Helper()
 	e.Rung(client.RungEOF).Code(0)
+	if later(e.GroupRung, client.RungEOF) {
+		e.a.fatal("Clean", fmt.Sprintf("the agent left processes in its group: it took %q to end them", string(e.GroupRung)))
+	}
 	if noise := e.a.agent.Noise(); noise.Lines > 0 {
 		e.a.fatal("Clean", fmt.Sprintf("the agent wrote %d lines to stdout that are no frames: %s", noise.Lines, list(noise.First)))
 	}

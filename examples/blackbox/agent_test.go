@@ -21,7 +21,7 @@ func TestAnswers(t *testing.T) {
 	turn := agent.Session(t.TempDir()).Prompt("Reply with one word: pong")
 	turn.Text("pong")
 	turn.Stop("end_turn")
-	agent.Close().Clean() // its stdin was closed: it went, with status 0, and left nothing behind
+	agent.Close().Clean() // its stdin was closed: it went, with status 0 and all of its group
 }
 
 func TestWritesWhatItMay(t *testing.T) {

@@ -21,5 +21,5 @@ func TestHello(t *testing.T) {
 	turn := agent.Session(t.TempDir()).Prompt("world")
 	turn.Text("Hello, world")
 	turn.Stop("end_turn")
-	agent.Close().Clean() // its stdin was closed: it went, with status 0, and left nothing behind
+	agent.Close().Clean() // its stdin was closed: it went, with status 0 and all of its group
 }

@@ -18,8 +18,8 @@ var options = &acptest.Options{Timeout: 2 * time.Minute, Client: client.Options{
 
 func TestAnswers(t *testing.T) {
 	agent := acptest.Start(t, underTest(t), options)
-	turn := agent.Session(t.TempDir()).Prompt("Reply with one word: pong")
-	turn.Text("pong")
+	turn := agent.Session(t.TempDir()).Prompt("What is 6 times 7? Reply with the number alone")
+	turn.Text("42") // which the prompt does not say: an echo is no answer
 	turn.Stop("end_turn")
 	agent.Close().Clean() // its stdin was closed: it went, with status 0 and all of its group
 }
@@ -55,7 +55,10 @@ func TestCancelWhileItSpeaks(t *testing.T) {
 	turn.Text("2")
 	turn.Cancel()
 	turn.Stop("cancelled")
-	session.Prompt("Reply with one word: pong").Stop("end_turn") // it is as good as before
+
+	turn = session.Prompt("What is 6 times 7? Reply with the number alone") // it is as good as before
+	turn.Text("42")
+	turn.Stop("end_turn")
 }
 
 func TestCancelWhileItAsks(t *testing.T) {

@@ -36,7 +36,10 @@ const scripted = `
 on session/new '"cwd":"."'
   fail -32602 "cwd must be absolute"
 
-on session/prompt "pong"
+on session/prompt "6 times 7"
+  text "42"
+
+on session/prompt "pong" # that is what TestProtocol asks
   text "pong"
 
 on session/prompt "hello.txt"

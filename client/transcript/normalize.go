@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,8 +24,9 @@ const maxRounds = 10
 
 // Normalize returns a copy of t to which the rules were applied, one after the other, again
 // and again until they change nothing more: what was normalized stays as it is when it is
-// normalized again. What the rules leave alone stays, but for white space between the tokens
-// of frames. Of nil it is nil.
+// normalized again. (Of rules that bring back what another takes away, such as two of [Path] of
+// which each puts in the other's path, there is no such end; they are applied ten times.) What
+// the rules leave alone stays, but for white space between the tokens of frames. Of nil it is nil.
 func (t *Transcript) Normalize(rules ...Rule) *Transcript {
 	if t == nil {
 		return nil
@@ -118,13 +120,18 @@ func (d *draft) messages(f func(from From, m *node)) {
 	}
 }
 
-// strings replaces the strings that somebody wrote: those in frames but for names and the
-// protocol's own words, texts, and those in the header.
+// strings replaces the strings that somebody wrote: those in frames but for the protocol's own
+// words, names among them too, texts, and those in the header.
 func (d *draft) strings(replace func(string) string) {
 	d.messages(func(_ From, m *node) {
 		m.walk("", func(name string, n *node) {
 			if n.kind == '"' && !protocolWord[name] {
 				n.text = replace(n.text)
+			}
+			for i, name := range n.names {
+				if !plainName.MatchString(name) {
+					n.names[i] = replace(name)
+				}
 			}
 		})
 	})
@@ -142,6 +149,9 @@ var protocolWord = map[string]bool{
 	"jsonrpc": true, "method": true, "sessionUpdate": true, "type": true, "kind": true, "status": true,
 	"stopReason": true, "role": true, "outcome": true, "priority": true,
 }
+
+// plainName is the name of a member as ACP has them, which an agent's id may be, too.
+var plainName = regexp.MustCompile(`^_?[A-Za-z]+$`)
 
 // calls finds out which method an answer is for, as the draft is gone through.
 type calls map[string]string

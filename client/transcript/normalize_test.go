@@ -99,7 +99,7 @@ func TestNormalize(t *testing.T) {
 				stderr("cd /tmp/x1"),
 			},
 			want: []string{
-				client(`{"cwd":"$DIR","/tmp/x1":1}`), agent(`{"t":"in $DIR/a.go, /tmp/x10, /tmp/x1.bak, /tmp/x1-b, a/tmp/x1 and ($DIR). file://$DIR/b"}`),
+				client(`{"cwd":"$DIR","$DIR":1}`), agent(`{"t":"in $DIR/a.go, /tmp/x10, /tmp/x1.bak, /tmp/x1-b, a/tmp/x1 and ($DIR). file://$DIR/b"}`),
 				stderr("cd $DIR"),
 			},
 		},
@@ -107,6 +107,23 @@ func TestNormalize(t *testing.T) {
 			name: "a path with a space", rules: []transcript.Rule{transcript.Path("/tmp/my dir", "$DIR")}, says: `["$DIR"]`,
 			in:   []string{client(`{"cwd":"/tmp/my dir","uri":"file:///tmp/my%20dir/a"}`)},
 			want: []string{client(`{"cwd":"$DIR","uri":"file://$DIR/a"}`)},
+		},
+		{
+			name: "a path in its own name", rules: []transcript.Rule{transcript.Path("/tmp/x1", "/tmp/x1/y")}, header: strings.ReplaceAll(header, "/tmp/x1", "/tmp/x1/y"), says: `["/tmp/x1/y"]`,
+			in:   []string{stderr("/tmp/x1 /tmp/x1/a /tmp/x1/yz /tmp/x1/y /tmp/x1/y/b /tmp/x1")},
+			want: []string{stderr("/tmp/x1/y /tmp/x1/y/a /tmp/x1/y/yz /tmp/x1/y /tmp/x1/y/b /tmp/x1/y")},
+		},
+		{
+			name: "names of members", rules: []transcript.Rule{transcript.IDs(), transcript.Path("/tmp/x1", "$DIR")},
+			header: strings.ReplaceAll(strings.Replace(header, "RUN-0123456789", "$run", 1), "/tmp/x1", "$DIR"), says: `["$DIR","ids"]`,
+			in: []string{
+				agent(`{"params":{"toolCallId":"call_abc12345","rawInput":{"changes":{"/tmp/x1/a.go":{"type":"add"}},"byCall":{"call_abc12345":1,"of call_abc12345":[{"call_abc12345":2}]}}}}`),
+				agent(`{"params":{"toolCallId":"content","content":{"text":"content","_meta":1}}}`),
+			},
+			want: []string{
+				agent(`{"params":{"toolCallId":"$call-1","rawInput":{"changes":{"$DIR/a.go":{"type":"add"}},"byCall":{"$call-1":1,"of $call-1":[{"$call-1":2}]}}}}`),
+				agent(`{"params":{"toolCallId":"$call-2","content":{"text":"$call-2","_meta":1}}}`),
+			},
 		},
 		{
 			name: "no path", rules: []transcript.Rule{transcript.Path("", "$DIR"), transcript.Path("/", "$ROOT")},

@@ -12,7 +12,7 @@ package transcript
 //
 // All but the ids of requests are replaced everywhere: in any string that is equal to one,
 // and, those of 8 bytes or more, in strings that mention it as a word. What ACP itself says,
-// as the kind of a tool call, is none.
+// as the kind of a tool call, is none, nor is a member's name of letters only.
 func IDs() Rule {
 	return Rule{name: ruleName("IDs"), puts: []string{"ids"}, apply: func(d *draft) {
 		d.requestIDs()

@@ -39,7 +39,8 @@ func Command(words ...string) Rule {
 }
 
 // Path replaces a path, also in longer strings and where it begins a longer path, but not
-// where it only begins or ends a name; and how it is written in a URL. Several paths of which
+// where it only begins or ends a name; and how it is written in a URL; in names of members, too.
+// A name that holds the path itself stays where it is. Several paths of which
 // one begins another are to be named from the longest to the shortest.
 func Path(path, name string) Rule {
 	forms := []string{strings.TrimRight(path, `/\`)}

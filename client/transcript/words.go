@@ -36,14 +36,22 @@ func inWord(r rune) bool {
 	return r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// replaceWhole replaces old by name where ends says that it is whole.
+// replaceWhole replaces old by name where ends says that it is whole, and not in a name that
+// has taken its place.
 func replaceWhole(s, old, name string, ends func(s string, from, to int) bool) string {
 	var out strings.Builder
 	rest := 0
+	holds := strings.Contains(name, old)
 	for i := 0; ; {
 		at := strings.Index(s[i:], old)
 		if at < 0 {
 			break
+		}
+		if holds {
+			if n := strings.Index(s[i:min(i+at+len(name), len(s))], name); n >= 0 && ends(s, i+n, i+n+len(name)) {
+				i += n + len(name)
+				continue
+			}
 		}
 		from, to := i+at, i+at+len(old)
 		if i = from + 1; !ends(s, from, to) {

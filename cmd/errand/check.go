@@ -49,7 +49,8 @@ not answer, or gives no session, left some untried, the check is incomplete. It 
 its last line, and fails.
 
 Exit status: 0 no rule of the level --fail-on, or of a more binding one, was broken, 1 one
-was, or the check is incomplete (with --fail-on never neither counts), 2 a mistake in usage, or a program that cannot be started, 130 interrupted by Ctrl-C,
+was, or the check is incomplete (with --fail-on never neither counts), or there is no
+scratch directory to be had, 2 a mistake in usage, or a program that cannot be started, 130 interrupted by Ctrl-C,
 143 by SIGTERM, 129 by SIGHUP, 131 by SIGQUIT, 141 nobody reads stdout any more. What an agent
 that starts does wrong, and be it that it dies at once, is a finding and no status 2.`,
 		Example: `  errand check -- ./my-agent --acp
@@ -123,6 +124,9 @@ func (f *checkFlags) check(command []string, con *console) int {
 		return out.end(nil, stopped, stopped)
 	case err != nil:
 		out.diag(fmt.Sprintf("errand: %s\n%s", visible.Line(err.Error()), hint("errand check", err)))
+		if _, scratch := errors.AsType[*conform.ScratchError](err); scratch {
+			return out.end(nil, statusFailed, 0)
+		}
 		return out.end(nil, statusUsage, 0)
 	}
 	status := statusOK

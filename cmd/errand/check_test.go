@@ -70,6 +70,19 @@ func TestCheckIncomplete(t *testing.T) {
 	}
 }
 
+// Where there is no scratch directory that is no mistake in usage.
+func TestCheckNoScratch(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the temporary directory has another variable")
+	}
+	p := newProgram(t)
+	p.Env = []string{"TMPDIR=" + filepath.Join(t.TempDir(), "nowhere")}
+	got := p.run(append([]string{"check"}, scripted(t, "")...)...)
+	if got.status != statusFailed || !strings.Contains(got.stderr, "the scratch directory: ") || strings.Contains(got.stderr, "--help") {
+		t.Errorf("status %d, want %d; %s", got.status, statusFailed, got.stderr)
+	}
+}
+
 // What is wrong with the command line is said before anything is started.
 func TestCheckUsage(t *testing.T) {
 	dir := t.TempDir()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/errand-acp/errand/client/transcript"
@@ -91,6 +92,23 @@ func TestSceneBound(t *testing.T) {
 	if f.Verdict != NotApplicable || !strings.Contains(report.Incomplete, "the scene was not over within 1.5s") {
 		t.Errorf("%s\n%s", explain(f), report.Incomplete)
 	}
+}
+
+// A bound that passes while the scene ends is recorded before anybody reads the recording.
+func TestSceneBoundAtTheEnd(t *testing.T) {
+	opts, err := (*Options)(nil).complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		r := newTrial(t.Context(), Command{}, opts, dir).play(scene{name: "late", play: func(a *actor) {
+			time.Sleep(sceneBound * (opts.Timeout + opts.ExitTimeout))
+		}})
+		if r.cut != (r.stopped != "") {
+			t.Errorf("cut %v, stopped %q", r.cut, r.stopped)
+		}
+	})
 }
 
 // An agent that stops reading in the middle of a request gets nothing more: the rest of it

@@ -1,8 +1,6 @@
 package conform
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -62,7 +60,7 @@ const (
 	maxParallel = 16
 )
 
-// Validate returns an error that says what is wrong with o.
+// Validate returns what is wrong with o, a *UsageError.
 func (o *Options) Validate() error {
 	_, err := o.complete()
 	return err
@@ -83,14 +81,14 @@ func (o *Options) complete() (*Options, error) {
 		{"ExitTimeout", &c.ExitTimeout, 10 * time.Second},
 	} {
 		if *d.at < 0 || *d.at > maxWait {
-			return nil, fmt.Errorf("%s: %v is outside the usable range (more than 0, at most %v)", d.name, *d.at, maxWait)
+			return nil, usage("%s: %v is outside the usable range (more than 0, at most %v)", d.name, *d.at, maxWait)
 		}
 		if *d.at == 0 {
 			*d.at = d.def
 		}
 	}
 	if c.Parallel < 0 || c.Parallel > maxParallel {
-		return nil, fmt.Errorf("%d agents at once (Parallel): there may be 1 to %d", c.Parallel, maxParallel)
+		return nil, usage("%d agents at once (Parallel): there may be 1 to %d", c.Parallel, maxParallel)
 	}
 	if c.Parallel == 0 {
 		c.Parallel = 2
@@ -98,10 +96,10 @@ func (o *Options) complete() (*Options, error) {
 	prompts := DefaultPrompts()
 	for kind, text := range c.Prompts {
 		if _, ok := prompts[kind]; !ok {
-			return nil, fmt.Errorf("there is no kind of prompt %q: %s", kind, join(PromptKinds()))
+			return nil, usage("there is no kind of prompt %q: %s", kind, join(PromptKinds()))
 		}
 		if strings.TrimSpace(text) == "" {
-			return nil, fmt.Errorf("the prompt %s is empty", kind)
+			return nil, usage("the prompt %s is empty", kind)
 		}
 		prompts[kind] = text
 	}
@@ -114,7 +112,7 @@ func (o *Options) complete() (*Options, error) {
 		}
 	}
 	if len(c.rules()) == 0 {
-		return nil, errors.New("no rule is left to try")
+		return nil, usage("no rule is left to try")
 	}
 	return &c, nil
 }
@@ -124,13 +122,13 @@ func checkPattern(pattern string) error {
 	for _, r := range Rules() {
 		match, err := path.Match(pattern, r.ID)
 		if err != nil {
-			return fmt.Errorf("the pattern %q: %w", pattern, err)
+			return usage("the pattern %q: %w", pattern, err)
 		}
 		if match {
 			return nil
 		}
 	}
-	return fmt.Errorf("there is no rule %q", pattern)
+	return usage("there is no rule %q", pattern)
 }
 
 // rules are those that are chosen.

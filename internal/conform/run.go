@@ -17,8 +17,8 @@ import (
 )
 
 // Run tries the agent and reports what came of each rule. An error means that it could
-// not be tried at all: a mistake in cmd or o, a program that cannot be started; or, beside
-// a report, not to the end: ctx is done, and the report has what was tried by then. Without
+// not be tried at all: a mistake in cmd or o, or a program that cannot be started (a
+// *UsageError), no scratch directory (a *ScratchError); or, beside a report, not to the end: ctx is done, and the report has what was tried by then. Without
 // one nothing was. Whatever an agent does once it has been started is in the report. Everything
 // that was started is gone when Run returns, and every scratch directory is removed.
 func Run(ctx context.Context, cmd Command, o *Options) (*Report, error) {
@@ -27,22 +27,22 @@ func Run(ctx context.Context, cmd Command, o *Options) (*Report, error) {
 		return nil, err
 	}
 	if err := (envscrub.Policy{Set: cmd.Env}).Validate(); err != nil {
-		return nil, fmt.Errorf("the environment: %w", err)
+		return nil, usage("the environment: %w", err)
 	}
 	if err := cmd.Inherit.Validate(); err != nil {
-		return nil, fmt.Errorf("what is inherited: %w", err)
+		return nil, usage("what is inherited: %w", err)
 	}
 	scratch, err := os.MkdirTemp("", "errand-check-")
 	if err != nil {
-		return nil, err
+		return nil, &ScratchError{err}
 	}
 	defer os.RemoveAll(scratch)
 	if scratch, err = filepath.EvalSymlinks(scratch); err != nil {
-		return nil, err
+		return nil, &ScratchError{err}
 	}
 	t := newTrial(ctx, cmd, opts, scratch)
 	if err := t.check(); err != nil {
-		return nil, err
+		return nil, &UsageError{err}
 	}
 	return t.run()
 }
@@ -182,11 +182,15 @@ func (t *trial) play(s scene) *recording {
 			"XDG_CACHE_HOME=" + filepath.Join(home, ".cache"), "XDG_STATE_HOME=" + filepath.Join(home, ".local", "state")})
 	}
 	bound := sceneBound * (t.opts.Timeout + t.opts.ExitTimeout)
+	cut := make(chan struct{})
 	timer := time.AfterFunc(bound, func() {
+		defer close(cut)
 		a.lock(func() { a.cutLocked(fmt.Sprintf("the scene was not over within %v", bound)) })
 	})
 	s.play(a)
-	timer.Stop()
+	if !timer.Stop() {
+		<-cut // it may have begun, and writes to the recording
+	}
 	a.end()
 	if t.ctx.Err() != nil {
 		return &recording{scene: s.name, barred: true, stopped: interrupted}

@@ -114,7 +114,20 @@ func TestRunRefuses(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) || report != nil {
 				t.Errorf("want an error that has %q, got %v and %v", tt.want, err, report)
 			}
+			if _, usage := errors.AsType[*UsageError](err); usage != (name != "done") {
+				t.Errorf("it is %T", err)
+			}
 		})
+	}
+}
+
+// No scratch directory is nobody's mistake.
+func TestNoScratch(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "nowhere"))
+	path, args := script.Command(t, "")
+	_, err := Run(t.Context(), Command{Path: path, Args: args}, nil)
+	if _, ok := errors.AsType[*ScratchError](err); !ok || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %T: %v", err, err)
 	}
 }
 
@@ -140,7 +153,7 @@ func TestRunCancelled(t *testing.T) {
 	for _, f := range report.Findings {
 		verdicts[f.Rule.ID] = f.Verdict
 	}
-	if verdicts["initialize-version"] != Pass || verdicts["sigterm-in-turn"] != NotApplicable || !strings.Contains(report.Incomplete, "it was interrupted") {
+	if verdicts["initialize-version"] != Pass || verdicts["exit-on-sigterm-in-turn"] != NotApplicable || !strings.Contains(report.Incomplete, "it was interrupted") {
 		t.Errorf("incomplete: %q; %v", report.Incomplete, verdicts)
 	}
 	if took := time.Since(begun); took > time.Minute {

@@ -10,11 +10,12 @@ import (
 	"github.com/errand-acp/errand/internal/visible"
 )
 
-// shown is how much of a frame or a line String shows, in bytes, and shownName of an id or
-// the name of a method.
+// shown is how much of a frame or a line String shows, in bytes, shownName of an id or the name
+// of a method, and shownMessages how many messages of an array.
 const (
-	shown     = 600
-	shownName = 100
+	shown         = 600
+	shownName     = 100
+	shownMessages = 20
 )
 
 // String shows t to people, one line an entry. What the agent wrote is shown with control
@@ -40,8 +41,14 @@ func (t *Transcript) String() string {
 			if len(all) == 0 {
 				all = []json.RawMessage{e.Frame}
 			}
-			for _, text := range all {
-				fmt.Fprintf(&b, "%s%-6s -> %s\n", at, e.From, asked.line(e.From, text))
+			for i, text := range all {
+				line := asked.line(e.From, text)
+				if i < shownMessages {
+					fmt.Fprintf(&b, "%s%-6s -> %s\n", at, e.From, line)
+				}
+			}
+			if more := len(all) - shownMessages; more > 0 {
+				fmt.Fprintf(&b, "%s%-6s -> … and %d more\n", at, e.From, more)
 			}
 		default:
 			fmt.Fprintf(&b, "%s%-6s |  %s\n", at, e.From, excerpt(e.Text, e.Bytes))

@@ -10,57 +10,89 @@ import (
 	"math"
 	"os"
 	"time"
+
+	"github.com/errand-acp/errand/internal/wire"
 )
 
 // Error is what is wrong with a transcript that was read.
 type Error struct {
 	// File is its name, empty where it came from no file.
 	File string
-	// Line is the number of the line, from 1.
+	// Line is the number of the line, from 1; 0 where no line is wrong, but what there is of
+	// them.
 	Line int
-	// Err is what is wrong there.
+	// Err is what is wrong there. For a version of the format that is not known it is a
+	// VersionError.
 	Err error
 }
 
 // Error implements error: "talk.ndjson:3: …".
 func (e *Error) Error() string {
-	if e.File == "" {
-		return fmt.Sprintf("line %d of the transcript: %v", e.Line, e.Err)
+	where := e.File
+	switch {
+	case e.File == "" && e.Line == 0:
+		where = "the transcript"
+	case e.File == "":
+		where = fmt.Sprintf("line %d of the transcript", e.Line)
+	case e.Line > 0:
+		where = fmt.Sprintf("%s:%d", e.File, e.Line)
 	}
-	return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err)
+	return where + ": " + e.Err.Error()
 }
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
+// maxLine bounds a line: the largest frame that a client takes unless it was told otherwise,
+// with room for what is escaped or redacted in it.
+const maxLine = 3 * wire.DefaultMaxMessageBytes
+
 // Read reads all conversations of a transcript. What a crash leaves can be read: a last
 // line without its newline that makes no sense is left out. Fields that are not known are
-// ignored. What is wrong with the transcript is an *Error; what came before it is
-// returned with it.
-func Read(r io.Reader) ([]*Transcript, error) {
-	in := bufio.NewReaderSize(r, 64<<10)
+// ignored. What is wrong with the transcript, a line of more than 192 MiB too, is an *Error;
+// what came before it is returned with it.
+func Read(r io.Reader) ([]*Transcript, error) { return read(r, maxLine) }
+
+func read(r io.Reader, maxLine int) ([]*Transcript, error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxLine)
+	lines.Split(withNewline)
 	var all []*Transcript
-	for number := 1; ; number++ {
-		line, err := in.ReadBytes('\n')
-		if err != nil && err != io.EOF {
-			return all, err
-		}
-		whole := err == nil
+	number := 1
+	for ; lines.Scan(); number++ {
+		line := lines.Bytes()
+		whole := bytes.HasSuffix(line, []byte("\n"))
 		if number == 1 {
 			line = bytes.TrimPrefix(line, []byte("\uFEFF"))
 		}
 		line = bytes.TrimSpace(line)
-		if len(line) > 0 {
-			// What a crash leaves of a header begins as one.
-			cut := !whole && (len(all) > 0 || line[0] == '{')
-			if all, err = take(all, line); err != nil && !cut {
-				return all, &Error{Line: number, Err: err}
-			}
+		if len(line) == 0 {
+			continue
 		}
-		if !whole {
-			return all, nil
+		// What a crash leaves of a header begins as one.
+		cut := !whole && (len(all) > 0 || line[0] == '{')
+		var err error
+		if all, err = take(all, line); err != nil && !cut {
+			return all, &Error{Line: number, Err: err}
 		}
 	}
+	err := lines.Err()
+	if err == bufio.ErrTooLong {
+		err = &Error{Line: number, Err: fmt.Errorf("it is longer than %d bytes", maxLine)}
+	}
+	return all, err
+}
+
+// withNewline is bufio.ScanLines, but leaves a line its newline: the last one may have none.
+func withNewline(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	n := bytes.IndexByte(data, '\n') + 1
+	if n == 0 && atEOF {
+		n = len(data)
+	}
+	if n == 0 {
+		return 0, nil, nil
+	}
+	return n, data[:n], nil
 }
 
 // take takes one line.
@@ -70,7 +102,7 @@ func take(all []*Transcript, line []byte) ([]*Transcript, error) {
 	case h != nil:
 		return append(all, &Transcript{Header: *h, Cut: true}), nil
 	case err != nil:
-		if _, later := errors.AsType[versionError](err); len(all) == 0 && !later {
+		if _, later := errors.AsType[VersionError](err); len(all) == 0 && !later {
 			err = fmt.Errorf("this is no transcript: %w", err)
 		}
 		return all, err
@@ -85,10 +117,11 @@ func take(all []*Transcript, line []byte) ([]*Transcript, error) {
 	return all, nil
 }
 
-// versionError is a version of the format that is not known.
-type versionError int
+// VersionError is a version of the format that is not known.
+type VersionError int
 
-func (v versionError) Error() string {
+// Error implements error.
+func (v VersionError) Error() string {
 	return fmt.Sprintf("version %d of the format, and only %d is known", int(v), Version)
 }
 
@@ -97,7 +130,7 @@ func unknownFrom(f From) error {
 }
 
 // ReadFile reads the transcript of one conversation. A file that holds none or several is
-// an error: [Read] reads those.
+// an *Error as well: [Read] reads those.
 func ReadFile(name string) (*Transcript, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -112,9 +145,9 @@ func ReadFile(name string) (*Transcript, error) {
 	case err != nil:
 		return nil, err
 	case len(all) == 0:
-		return nil, fmt.Errorf("%s: this is no transcript: no conversation in it", name)
+		return nil, &Error{File: name, Err: errors.New("this is no transcript: no conversation in it")}
 	case len(all) > 1:
-		return nil, fmt.Errorf("%s: %d conversations in it, not one", name, len(all))
+		return nil, &Error{File: name, Err: fmt.Errorf("%d conversations in it, not one", len(all))}
 	}
 	return all[0], nil
 }
@@ -142,7 +175,7 @@ func parse(line []byte) (*Header, *Entry, error) {
 	}
 	if f.Transcript != nil {
 		if *f.Transcript != Version {
-			return nil, nil, versionError(*f.Transcript)
+			return nil, nil, VersionError(*f.Transcript)
 		}
 		if len(f.Command) == 0 {
 			f.Command = nil

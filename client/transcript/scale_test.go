@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/errand-acp/errand/client/transcript"
 )
 
@@ -101,6 +103,21 @@ func TestStringIsShort(t *testing.T) {
 		if len(line) > 10_000 {
 			t.Errorf("%d bytes: %.200s", len(line), line)
 		}
+	}
+}
+
+// Of an array that has many messages the first are shown, and the answers to all of them are.
+func TestStringOfManyMessages(t *testing.T) {
+	const n = 2_000
+	last := fmt.Sprintf(`,{"id":%d,"method":"last"}]`, n)
+	got := read(t, agent("["+strings.Repeat(`{"method":"m"},`, n-2)+`{"method":"m"}`+last), client(fmt.Sprintf(`{"id":%d,"result":1}`, n)), agent("[{},{}]")).String()
+	lines := strings.Split(got, "\n")
+	want := []string{"     0.000 agent  -> m", "     0.000 agent  -> … and 1980 more", fmt.Sprintf("     0.000 client -> last #%d = 1", n), "     0.000 agent  -> {}", "     0.000 agent  -> {}"}
+	if len(lines) != 27 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	if diff := cmp.Diff(want, lines[20:25]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -127,10 +127,14 @@ func TestReadFile(t *testing.T) {
 		}
 		check.Has(t, err.Error(), want)
 		bad, is := errors.AsType[*transcript.Error](err)
-		check.Equal(t, name+": an Error", is, name == "bad")
-		if is && (bad.Line != 2 || bad.File != filepath.Join(dir, name) || errors.Unwrap(bad) == nil) {
+		check.Equal(t, name+": an Error", is, name != "missing")
+		if is && (bad.Line != map[string]int{"bad": 2}[name] || bad.File != filepath.Join(dir, name) || errors.Unwrap(bad) == nil) {
 			t.Errorf("%+v", bad)
 		}
+	}
+	_, err = transcript.Read(strings.NewReader(`{"transcript":7}` + "\n"))
+	if v, ok := errors.AsType[transcript.VersionError](err); !ok || v != 7 {
+		t.Errorf("%v, want the version", err)
 	}
 	broken := errors.New("broken")
 	if _, err := transcript.Read(io.MultiReader(strings.NewReader(head+"\n"), readerFunc(func([]byte) (int, error) { return 0, broken }))); !errors.Is(err, broken) {

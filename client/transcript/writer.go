@@ -26,10 +26,10 @@ type Writer struct {
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
 // Begin begins a conversation. There can be several in one transcript, one after the
-// other. A header of another version of the format is an error.
+// other. A header of another version of the format is a VersionError.
 func (w *Writer) Begin(h Header) {
 	if h.Version != 0 && h.Version != Version {
-		w.Fail(versionError(h.Version))
+		w.Fail(VersionError(h.Version))
 	}
 	w.write(func(line []byte) []byte { return appendHeader(line, h) })
 }

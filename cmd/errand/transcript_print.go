@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 
@@ -18,7 +18,8 @@ func newTranscript(con *console) *cobra.Command {
 		Long: `Transcript prints the conversations in FILE, which --transcript has written, one line for
 each message: when it was, in milliseconds since the start, who said it, the method, and
 what was said. Answers have the method that they answer and a "=". What would not show as
-itself, such as an escape sequence, is made visible, and long messages are cut.
+itself, such as an escape sequence, is made visible, and long messages are cut. Of a FILE with
+a line that makes no sense, what comes before it is shown.
 
 FILE itself has all of it, as JSON, a line each ('errand schema transcript').`,
 		Example: `  errand run --agent demo --transcript talk.ndjson "Hello"
@@ -31,20 +32,19 @@ FILE itself has all of it, as JSON, a line each ('errand schema transcript').`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			all, err := readTranscripts(args[0])
-			if err != nil {
-				return err
-			}
 			var texts []string
 			for _, t := range all {
 				texts = append(texts, t.String())
 			}
-			_, err = con.out.WriteString(strings.Join(texts, "\n"))
-			return err
+			// What comes before a bad line is what somebody looks for in such a file.
+			_, printErr := con.out.WriteString(strings.Join(texts, "\n"))
+			return cmp.Or(err, printErr)
 		},
 	}
 }
 
-// readTranscripts reads the conversations of a file, of which there is at least one.
+// readTranscripts reads the conversations of a file. There is at least one, or an error; with
+// one there are those that came before it.
 func readTranscripts(name string) ([]*transcript.Transcript, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -56,7 +56,7 @@ func readTranscripts(name string) ([]*transcript.Transcript, error) {
 		bad.File = name
 	}
 	if err == nil && len(all) == 0 {
-		err = notUsage{fmt.Errorf("%s: this is no transcript: no conversation in it", name)}
+		err = &transcript.Error{File: name, Err: errors.New("this is no transcript: no conversation in it")}
 	}
 	return all, err
 }

@@ -37,6 +37,14 @@ run run-2: agent, in /project
 		t.Errorf("status %d, stderr %q, stdout (-want +got):\n%s", got.status, got.stderr, diff)
 	}
 
+	// Of a file with a bad line, what comes before it.
+	writeFile(t, recordedTalk+"\n"+recordedTalk, p.Dir, "bad")
+	got = p.run("transcript", "bad")
+	if diff := cmp.Diff(want, got.stdout); diff != "" || got.status != statusUsage {
+		t.Errorf("status %d, stdout (-want +got):\n%s", got.status, diff)
+	}
+	has(t, "stderr", got.stderr, "bad:8: unexpected end of JSON input")
+
 	// It is what the library shows of a run that was recorded.
 	p.run(append([]string{"run", "--transcript", "run.ndjson", "hi"}, scripted(t, talk)...)...)
 	c, err := transcript.ReadFile(filepath.Join(p.Dir, "run.ndjson"))

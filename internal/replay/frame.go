@@ -22,8 +22,11 @@ type frame struct {
 	session, newSession string // params.sessionId, result.sessionId
 }
 
+// maxBatched bounds the messages in arrays: each takes a hundred times the memory of its text.
+const maxBatched = 100_000
+
 // frames returns the messages of a line or an entry: one, or those of an array. ok is
-// false for anything that is no message.
+// false for anything that is no message, and for an array of more than maxBatched.
 func frames(text []byte) (list []frame, ok bool) {
 	s := wire.NewScan(text)
 	if !s.Array() {
@@ -33,12 +36,25 @@ func frames(text []byte) (list []frame, ok bool) {
 	for s.Elem() {
 		s.Kind() // past the white space
 		f, ok := parseFrame(s.Skip())
-		if !ok {
+		if !ok || len(list) == maxBatched {
 			return nil, false
 		}
 		list = append(list, f)
 	}
 	return list, s.End() && len(list) > 0
+}
+
+// batched returns how many messages of a text are in an array.
+func batched(text []byte) (n int) {
+	s := wire.NewScan(text)
+	if s.Kind() != '[' || !s.Array() {
+		return 0
+	}
+	for s.Elem() {
+		s.Skip()
+		n++
+	}
+	return n
 }
 
 // parseFrame reads a text that is one object.

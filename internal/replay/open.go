@@ -2,7 +2,6 @@ package replay
 
 import (
 	"errors"
-	"fmt"
 	"os"
 
 	"github.com/errand-acp/errand/client/transcript"
@@ -21,7 +20,7 @@ func Open(name string, o Options) (*Agent, error) {
 	switch {
 	case err != nil:
 	case len(all) == 0:
-		err = fmt.Errorf("%s: this is no transcript: no conversation in it", name)
+		err = &transcript.Error{Err: errors.New("this is no transcript: no conversation in it")}
 	default:
 		a, err = New(all[0], o)
 	}

@@ -15,22 +15,28 @@ type output struct {
 	done           chan struct{} // closed when write has ended
 	broken         chan struct{} // closed when stdout took an error, which is err
 	err            error
+	room           chan struct{} // has something when there may be room again
 
 	mu      sync.Mutex // guards what follows
 	more    sync.Cond
 	queue   []piece
+	owed    int // the bytes of those that are owed and not written
 	stopped bool
 }
 
 // piece is a line. With pad it is the beginning of one that was longer by so many bytes.
 type piece struct {
 	stderr bool
+	owed   bool // is in no recording: how many there are is up to the parent
 	line   []byte
 	pad    int64
 }
 
+// maxOwed is how many bytes may wait of what is in no recording before the parent has to wait.
+const maxOwed = 8 << 20
+
 func newOutput(stdout, stderr io.Writer) *output {
-	o := &output{stdout: stdout, stderr: stderr, done: make(chan struct{}), broken: make(chan struct{})}
+	o := &output{stdout: stdout, stderr: stderr, done: make(chan struct{}), broken: make(chan struct{}), room: make(chan struct{}, 1)}
 	o.more.L = &o.mu
 	return o
 }
@@ -39,7 +45,17 @@ func (o *output) put(p piece) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.queue = append(o.queue, p)
+	if p.owed {
+		o.owed += len(p.line)
+	}
 	o.more.Signal()
+}
+
+// full reports whether the parent has been answered more than it has read.
+func (o *output) full() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.owed > maxOwed
 }
 
 // stop ends write once everything is written.
@@ -86,6 +102,17 @@ func (o *output) write() {
 			o.err = err
 			close(o.broken)
 			return
+		}
+		o.mu.Lock()
+		for _, p := range pieces {
+			if p.owed {
+				o.owed -= len(p.line)
+			}
+		}
+		o.mu.Unlock()
+		select {
+		case o.room <- struct{}{}:
+		default:
 		}
 	}
 }

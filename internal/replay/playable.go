@@ -13,7 +13,7 @@ const maxFilling = 1 << 30
 
 // playable returns what of a recording cannot be replayed, as a *transcript.Error.
 func playable(t *transcript.Transcript) error {
-	last := -1
+	last, messages := -1, 0
 	left := int64(maxFilling)
 	for i := range t.Entries {
 		e := &t.Entries[i]
@@ -23,6 +23,9 @@ func playable(t *transcript.Transcript) error {
 		}
 		if e.Bytes > left {
 			return inLine(i, fmt.Errorf("bytes is %d: a replay fills lines up by no more than %d in all", e.Bytes, int64(maxFilling)))
+		}
+		if messages += batched(e.Frame); messages > maxBatched {
+			return inLine(i, fmt.Errorf("too many messages: a replay takes no more than %d that are in arrays", maxBatched))
 		}
 		left -= max(e.Bytes-int64(len(e.Text)), 0)
 	}

@@ -81,3 +81,30 @@ func TestFillingIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// So is how many messages it makes of a few bytes, the parent's too.
+func TestBatchesAreBounded(t *testing.T) {
+	array := func(n int) string { return "[" + strings.Repeat("{},", n-1) + "{}]" }
+	const half = maxBatched / 2
+	for _, tt := range []struct {
+		arrays []int
+		want   string // the error, empty for none
+	}{
+		{[]int{half, half}, ""},
+		{[]int{half, half, 1}, "line 4 of the transcript: too many messages: "},
+		{[]int{maxBatched + 1}, "line 2 of the transcript: too many messages: "},
+	} {
+		tr := &transcript.Transcript{}
+		for _, n := range tt.arrays {
+			tr.Entries = append(tr.Entries, transcript.Entry{From: transcript.FromAgent, Frame: []byte(array(n))})
+		}
+		if _, err := New(tr, Options{}); err == nil != (tt.want == "") || err != nil && !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%d: %v, want %q", tt.arrays, err, tt.want)
+		}
+	}
+	for _, n := range []int{maxBatched, maxBatched + 1} {
+		if list, ok := frames([]byte(array(n))); ok != (n == maxBatched) || ok && len(list) != n {
+			t.Errorf("%d messages: %d, %v", n, len(list), ok)
+		}
+	}
+}

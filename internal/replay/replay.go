@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/errand-acp/errand/client/transcript"
+	"github.com/errand-acp/errand/internal/wire"
 )
 
 // Options say how an Agent takes what is not as it was recorded. The zero value is strict.
@@ -77,14 +78,19 @@ func (a *Agent) Serve(ctx context.Context, stdin io.Reader, stdout, stderr io.Wr
 	r := newRun(a.recording, a.options.Lenient, out)
 	r.advance()
 	for !r.over {
+		in := lines
+		if out.full() {
+			in = nil // a parent that asks has to read, too
+		}
 		select {
-		case line, ok := <-lines:
+		case line, ok := <-in:
 			if ok {
 				r.line(line)
 				continue
 			}
 			lines = nil
 			r.eof()
+		case <-out.room:
 		case <-out.broken:
 			return 1, fmt.Errorf("stdout: %w", out.err)
 		case <-ctx.Done():
@@ -102,13 +108,16 @@ func (a *Agent) Serve(ctx context.Context, stdin io.Reader, stdout, stderr io.Wr
 	return r.status, r.err
 }
 
+// maxLine bounds a line of the parent. One as long can be in a transcript.
+const maxLine = 3 * wire.DefaultMaxMessageBytes
+
 // read is the goroutine that owns stdin. It ends with it, or at the first line after the
 // agent has ended.
 func read(stdin io.Reader, lines chan<- []byte, ended <-chan struct{}) {
 	defer close(lines)
 	in := bufio.NewReaderSize(stdin, 64<<10)
 	for {
-		line, err := in.ReadBytes('\n')
+		line, err := readLine(in, maxLine)
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			select {
 			case lines <- line:
@@ -118,6 +127,25 @@ func read(stdin io.Reader, lines chan<- []byte, ended <-chan struct{}) {
 		}
 		if err != nil {
 			return
+		}
+	}
+}
+
+// readLine reads a line. Of one that is longer than most it returns a beginning that is no
+// JSON, and so no message.
+func readLine(in *bufio.Reader, most int) (line []byte, err error) {
+	const shown = 200
+	over := false
+	for {
+		part, err := in.ReadSlice('\n')
+		if !over {
+			line = append(line, part...)
+		}
+		if len(line) > most {
+			line, over = append(bytes.Clone(line[:min(shown, most)]), "…"...), true
+		}
+		if err != bufio.ErrBufferFull {
+			return line, err
 		}
 	}
 }

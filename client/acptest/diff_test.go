@@ -145,6 +145,13 @@ func TestDiffIsBounded(t *testing.T) {
 	if text := diff(want, append(want[1:len(want):len(want)], line{"c", ""})); strings.Count(text, "\n") < mostLines {
 		t.Errorf("it says %s", text)
 	}
+	large := strings.Repeat("é", 1<<20)
+	if text := diff(want[:1], []line{want[0], {"b", large}}); len(text) > mostLine+100 || !strings.HasSuffix(text, "é…") {
+		t.Errorf("%d bytes of a line are shown", len(text))
+	}
+	if text := diff([]line{{"a", "ONE" + large}}, []line{{"a", "TWO" + strings.ToUpper(large)}}); len(text) > 2*(mostLine+100) {
+		t.Errorf("%d bytes of two lines are shown", len(text))
+	}
 	if text := diff(nil, nil); text != "" {
 		t.Errorf("nothing differs from nothing: %s", text)
 	}

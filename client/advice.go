@@ -107,6 +107,7 @@ func (e *Error) said() string {
 	if e.Kind == KindAgent {
 		text = e.Message + "\n" + string(e.Data)
 	}
+	text = signs().replay.ReplaceAllLiteralString(text, "")
 	for _, s := range signs().words {
 		if (s.kinds == nil || slices.Contains(s.kinds, e.Kind)) && s.words.MatchString(text) {
 			return s.advice

@@ -90,6 +90,7 @@ func TestDiagnosis(t *testing.T) {
 		{"overloaded", `on session/new; fail -32603 "x" {"type": "overloaded_error"}`, client.KindAgent, client.StepNewSession, []string{"overloaded_error", limited}},
 		{"too long", `on session/new; fail -32603 "prompt is too long: 300000 tokens > 200000 maximum"`, client.KindAgent, client.StepNewSession, []string{"too much for its model"}},
 		{"a terminal", `on session/new; fail -32603 "terminal/create: Method not found"`, client.KindAgent, client.StepNewSession, []string{"wants a terminal or files of its client"}},
+		{"a replay", `on session/new; fail -32600 "errand replay: the answer to terminal/output differs from the recording: recorded \"429 rate limit\""`, client.KindAgent, client.StepNewSession, []string{"-32600", "terminal/output differs"}},
 		{"an error of its own", `on session/new; fail -32603 "Internal error" {"id": 14290, "code": "X"}`, client.KindAgent, client.StepNewSession, []string{"-32603: Internal error", "14290"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -110,7 +111,7 @@ func TestDiagnosis(t *testing.T) {
 			text := s.asError(err, tt.kind, tt.step).Error()
 			check.Has(t, text, append(tt.says, string(tt.step))...)
 			// What is known of one is not said of the others.
-			for _, advice := range []string{login, limited, arguments, another, missing, somebody, "MCP", "LSP", "HTML", "several lines", "install it again", "the network", "the disk"} {
+			for _, advice := range []string{login, limited, arguments, another, missing, somebody, "MCP", "LSP", "HTML", "several lines", "install it again", "the network", "the disk", "wants a terminal"} {
 				if strings.Contains(text, advice) && !strings.Contains(strings.Join(tt.says, " "), advice) && !(advice == another && tt.name == "nothing to do") && !(advice == another && tt.name == "MCP") {
 					t.Errorf("%q says %q, which is of another case", text, advice)
 				}

@@ -14,6 +14,7 @@ var signs = sync.OnceValue(func() signTable {
 		html:   regexp.MustCompile(`(?i)^<(!doctype|html|head|body|\?xml)`),
 		usage: regexp.MustCompile(`(?im)^\W*usage( of \S+)?:|provided but not defined|` +
 			`\b(unknown|unrecognized|unrecognised|invalid|unexpected|no such) (long |short )?(option|flag|argument|command|subcommand)`),
+		replay: regexp.MustCompile(`\berrand replay: .*`),
 		words: []sign{
 			{matching(`npm (warn|notice) exec|will be installed|need to install the following packages`), "its first start installs it: do that beforehand, or give it more time", []ErrorKind{KindStartupTimeout}},
 			{matching(`(status|code|error|http)\W{0,3}(429|529)\b|rate.?limit|too many requests|\bquota\b|insufficient_quota|overloaded|usage limit|credit balance|resource.?exhausted`), "the service behind it limits it: wait, or use another model, account or key", nil},
@@ -35,7 +36,8 @@ var signs = sync.OnceValue(func() signTable {
 
 type signTable struct {
 	lsp, pretty, html, usage *regexp.Regexp
-	words                    []sign // the first that fits is taken
+	replay                   *regexp.Regexp // our own, which quotes what was said and is none
+	words                    []sign         // the first that fits is taken
 }
 
 // sign is what an agent writes in one kind of trouble, and what can be done about it.

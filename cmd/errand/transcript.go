@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/errand-acp/errand/client/transcript"
@@ -39,8 +40,12 @@ func (f *runFlags) openTranscript(t *task, con *console) (*recordFile, error) {
 	return t.openTranscript(f.transcript, con, f.files()...)
 }
 
-// files are those of flags that a transcript has no business in.
-func (f *runFlags) files() []string { return append([]string{f.audit, f.policy}, f.envFiles...) }
+// files are those of flags that a transcript has no business in, and what may be the files of
+// the program that is asked.
+func (f *runFlags) files() []string {
+	words, _ := splitWords(f.permissionCommand) // whoever starts it says what is wrong with it
+	return slices.Concat([]string{f.audit, f.policy}, f.envFiles, words)
+}
 
 // writer returns what a run is recorded with; nil without a file.
 func (a *recordFile) writer() *transcript.Writer {

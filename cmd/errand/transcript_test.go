@@ -126,6 +126,7 @@ func TestTranscriptDestroysNothing(t *testing.T) {
 		"a list":              {append([]string{"run", "--transcript", "list", "hi"}, agent...), "", "list is not empty, and no transcript"},
 		"an empty line":       {append([]string{"run", "--transcript", "blank", "hi"}, agent...), "", "blank is not empty, and no transcript"},
 		"a file of variables": {append([]string{"run", "--transcript", "env", "--env-file", "env", "hi"}, agent...), "", "env is the file of another flag"},
+		"what is asked":       {append([]string{"run", "--transcript", "recording", "--permission-command", "cat ./recording", "hi"}, agent...), "", "recording is the file of another flag"},
 	} {
 		p.Stdin = nil
 		if tt.stdin != "" {

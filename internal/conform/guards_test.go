@@ -349,11 +349,18 @@ func TestEndsByItself(t *testing.T) {
 
 // An agent may have one session in a process.
 func TestOneSession(t *testing.T) {
-	report := tryScript(t, "on session/new; if $n is-not 1; fail -32001 \"One only\"; end\non session/prompt \"Count\"; text 1; wait 2s", &Options{Only: []string{"session-*", "cwd-*", "notification-*", "prompt-while-busy"}})
+	report := tryScript(t, "on session/new; if $n is-not 1; fail -32001 \"One only\"; end\non session/prompt \"Count\"; text 1; wait 2s", &Options{Only: []string{"session-*", "cwd-*", "notification-*", "prompt-while-busy", "cancel-mid-turn", "tool-call-id"}})
 	for _, f := range report.Findings {
 		if f.Verdict == Fail || f.Verdict == Warn {
 			t.Error(explain(f))
 		}
+	}
+	if report.Incomplete != "" {
+		t.Error(report.Incomplete)
+	}
+	// Each cancelled turn has a session of its own.
+	if f := finding(t, report, "cancel-mid-turn"); f.Verdict != Pass {
+		t.Error(explain(f))
 	}
 }
 

@@ -15,7 +15,7 @@ type index struct {
 	made      map[string]int   // terminals, where they were given to the agent first
 	released  map[string]int   // and where it has released them first
 	announced map[callKey]int  // tool calls
-	loads     map[string][]int // session/load, by the session
+	begun     map[string][]int // where a session was created, or was to be loaded
 }
 
 // index returns the index, which is made when it is first asked for.
@@ -25,14 +25,10 @@ func (r *recording) index() *index {
 	}
 	x := &index{
 		entries: len(r.entries), ours: map[string]int{}, answers: map[string][]int{},
-		made: map[string]int{}, released: map[string]int{}, announced: map[callKey]int{}, loads: map[string][]int{},
+		made: map[string]int{}, released: map[string]int{}, announced: map[callKey]int{}, begun: map[string][]int{},
 	}
 	for i, m := range r.from(transcript.FromClient, 0, len(r.entries)) {
 		first(x.ours, string(r.entries[i].Frame), i)
-		if m.Method == "session/load" {
-			session, _ := stringField(m.Params, "sessionId")
-			x.loads[session] = append(x.loads[session], i)
-		}
 		if !m.isResponse() {
 			continue
 		}
@@ -41,6 +37,16 @@ func (r *recording) index() *index {
 		}
 		if id, ok := stringField(m.Result, "terminalId"); ok {
 			first(x.made, id, i)
+		}
+	}
+	for i := range r.entries {
+		m := r.message(i)
+		id, ok := stringField(m.Result, "sessionId")
+		if m.Method == "session/load" {
+			id, ok = stringField(m.Params, "sessionId")
+		}
+		if ok {
+			x.begun[id] = append(x.begun[id], i)
 		}
 	}
 	for i, m := range r.agent() {

@@ -51,6 +51,7 @@ func (a *actor) start() (ok bool) {
 		return false
 	}
 	child := &process{Process: p, stdin: p.Stdin(), stderr: stderr, done: make(chan struct{}), asking: make(chan struct{}, 1)}
+	a.given = false
 	a.lock(func() { a.p, a.ended, a.asked = child, false, nil })
 	go a.serve(child)
 	return true

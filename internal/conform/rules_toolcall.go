@@ -53,16 +53,16 @@ type callKey struct{ session, call string }
 
 func (u update) key() callKey { return callKey{u.session, u.call} }
 
-// telling is a session as it was told from one session/load to the next: a load tells all
-// of its tool calls again.
+// telling is a session as it was told from where it began to the next time: session/load
+// tells all of its tool calls again, and a fresh process may use the ids of the last.
 type telling struct {
 	session string
-	loads   int
+	begun   int
 }
 
 func (r *recording) telling(u update) telling {
-	loads, _ := slices.BinarySearch(r.index().loads[u.session], u.at)
-	return telling{u.session, loads}
+	begun, _ := slices.BinarySearch(r.index().begun[u.session], u.at)
+	return telling{u.session, begun}
 }
 
 // toldCall is a tool call in a telling.

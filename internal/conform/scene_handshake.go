@@ -10,7 +10,7 @@ var sceneHandshake = scene{
 			return
 		}
 		if _, ok := a.newSession("new", a.dir); ok {
-			a.newSession("new-again", a.mkdir("second"))
+			a.call("new-again", "session/new", newParams(a.mkdir("second"))) // some have one session only
 		}
 		if a.closeStdin() && a.awaitExit("exit", a.opts.ExitTimeout) {
 			a.left("left", leftTimeout)

@@ -252,6 +252,9 @@ func judgeNoEffect(cancel, after string) func(*recording) outcome {
 		m, ok := r.mark(cancel)
 		t := r.turn(after)
 		if !ok || t == nil {
+			if o := r.diedOf(m, after); ok && o != nil {
+				return *o
+			}
 			if _, no := r.reply(after); no != nil {
 				return *no
 			}

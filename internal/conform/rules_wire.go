@@ -159,6 +159,9 @@ var wireRules = []Rule{
 			if !ok {
 				return untried(orText(r.stopped, "no notification was sent"))
 			}
+			if o := r.diedOf(sent, "after-notification"); o != nil {
+				return *o
+			}
 			c := r.call("after-notification")
 			o := survived(r, "after-notification", "the next request was answered", c != nil && c.method == "session/new")
 			o.entries = append(r.at(sent.index), o.entries...)
@@ -456,10 +459,23 @@ func after(what, then string) func(r *recording) outcome {
 		if !ok {
 			return untried(orText(r.stopped, "it did not come to it"))
 		}
+		if o := r.diedOf(m, then); o != nil {
+			return *o
+		}
 		o := survived(r, then, "the next request was answered", false)
 		o.entries = append(r.at(m.index), o.entries...)
 		return o
 	}
+}
+
+// diedOf says that an agent that was there when something was written was gone when the request
+// after it was; nil: it was not, or had been gone before.
+func (r *recording) diedOf(what mark, then string) *outcome {
+	if !r.toNobody(then) || r.over(what.index) {
+		return nil
+	}
+	o := broken("it was the end of it: "+r.gone(what.index), r.at(what.index)...)
+	return &o
 }
 
 // parseError returns the answer to the line that was no JSON, and the entries that show it.

@@ -374,6 +374,26 @@ func TestCancelWithoutPermission(t *testing.T) {
 	}
 }
 
+// TestDeadAtOnce: what needs no answer may be the end of an agent before the next request is
+// written, and is to blame for it; not so what was written to nobody.
+func TestDeadAtOnce(t *testing.T) {
+	for _, tt := range []struct{ rule, what, then, line string }{
+		{"bad-json", "bad-json", "after-bad-json", `{"id":`},
+		{"odd-frames", "odd-frame", "after-odd-frames", `{}`},
+		{"stray-answer", "stray-answer", "after-stray", `{"id":"stray","result":{}}`},
+		{"notification-unknown", "unknown-notification", "after-notification", `{"method":"_x"}`},
+		{"cancel-idle", "idle-cancel", "idle-after", `{"method":"session/cancel","params":{"sessionId":"s"}}`},
+		{"cancel-after-turn", "late-cancel", "late-after", `{"method":"session/cancel","params":{"sessionId":"s"}}`},
+	} {
+		what, then := "\n"+tt.what+"> "+tt.line, "\n"+tt.then+"> PROMPT\n"+tt.then+"/unanswered! gone\n< GONE exit"
+		for lines, want := range map[string]Verdict{what + "\nover!" + then: Fail, "\nover!" + what + then: NotApplicable} {
+			if o := outcomeOf(t, tt.rule, `> {"id":1,"method":"initialize"}`+lines); o.verdict != want {
+				t.Errorf("%s: %s: %s, want %s of%s", tt.rule, o.verdict, o.why, want, lines)
+			}
+		}
+	}
+}
+
 // TestCancelShown: a turn that ended otherwise with a permission open is shown with what was
 // asked, and what was answered.
 func TestCancelShown(t *testing.T) {

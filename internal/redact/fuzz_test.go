@@ -2,11 +2,14 @@ package redact
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/errand-acp/errand/internal/check"
@@ -16,20 +19,14 @@ import (
 // then write each marked run as one Mark. cut marks the beginning of one at the end too.
 func naive(patterns []string, s string, cut bool) string {
 	secret := make([]bool, len(s))
-	for _, p := range patterns {
-		for i := range len(s) - len(p) + 1 {
-			if s[i:i+len(p)] == p {
-				for j := range len(p) {
-					secret[i+j] = true
-				}
-			}
+	var memory layers
+	for i := range len(s) {
+		to, open := memory.occurs(patterns, s, i)
+		if open && cut && len(s)-i >= Shortest {
+			to = len(s)
 		}
-	}
-	for i := range len(s) - Shortest + 1 {
-		if cut && slices.ContainsFunc(patterns, func(p string) bool { return strings.HasPrefix(p, s[i:]) }) {
-			for j := i; j < len(s); j++ {
-				secret[j] = true
-			}
+		for j := i; j < to; j++ {
+			secret[j] = true
 		}
 	}
 	var b strings.Builder
@@ -44,6 +41,108 @@ func naive(patterns []string, s string, cut bool) string {
 	return b.String()
 }
 
+// layers are how a text reads at each level; for their memory.
+type layers [levels + 1][]unit
+
+// occurs returns where the longest pattern ends that s has at i, if it has one there, and
+// whether there may be one that s ends in.
+func (l *layers) occurs(patterns []string, s string, i int) (to int, open bool) {
+	escape := s[i] == '\\'
+	if !escape && !slices.ContainsFunc(patterns, func(p string) bool { return p[0] == s[i] }) {
+		return 0, false
+	}
+	l[0] = l[0][:0]
+	for j := i; j < len(s); j++ {
+		l[0] = append(l[0], unit{s[j : j+1], j + 1})
+	}
+	broken := false
+	for level := range l {
+		if level > 0 {
+			l[level], broken = decode(l[level][:0], l[level-1], broken)
+			if before := len(strings.TrimRight(s[:i], `\`)); escape && (i-before)%2 == 1 {
+				continue // it is itself escaped
+			}
+		}
+		for _, p := range patterns {
+			end, alike := i, true
+			for _, u := range l[level] {
+				if p == "" || !alike {
+					break
+				}
+				p, alike = strings.CutPrefix(p, u.text)
+				end = u.end
+			}
+			switch {
+			case alike && p == "":
+				to = max(to, end)
+			case alike && !broken:
+				open = true
+			}
+		}
+	}
+	return to, open
+}
+
+// unit is a character, or a byte of one, and where it ends.
+type unit struct {
+	text string
+	end  int
+}
+
+// decode appends what the text of a JSON string says, up to where that ends or is none.
+func decode(out, in []unit, broken bool) ([]unit, bool) {
+	escape := func(units []unit) (string, bool) {
+		doc := `"`
+		for _, u := range units {
+			doc += u.text
+		}
+		var text string
+		err := json.Unmarshal([]byte(doc+`"`), &text)
+		return text, err == nil
+	}
+	for len(in) > 0 {
+		size := 1
+		text := in[0].text
+		if text == `\` {
+			if len(in) == 1 {
+				return out, broken
+			}
+			if size = 2; in[1].text == "u" {
+				size = 6
+			}
+			for i := 2; i < min(size, len(in)); i++ {
+				if !strings.Contains("0123456789abcdefABCDEF", in[i].text) {
+					return out, true
+				}
+			}
+			if len(in) < size {
+				return out, broken
+			}
+			var ok bool
+			if text, ok = escape(in[:size]); !ok {
+				return out, true
+			}
+			if high := in[2:min(4, size)]; text == "\uFFFD" && strings.Contains("d8 d9 da db", strings.ToLower(high[0].text+high[1].text)) {
+				next := in[size:min(2*size, len(in))]
+				i := 0
+				for i < len(next) && (i == 0 && next[i].text == `\` || i == 1 && next[i].text == "u" ||
+					i > 1 && strings.Contains("0123456789abcdefABCDEF", next[i].text)) {
+					i++
+				}
+				if i == len(next) && i < size && !broken {
+					return out, broken
+				}
+				if pair, _ := escape(in[:min(2*size, len(in))]); i == size && utf8.RuneCountInString(pair) == 1 {
+					text, size = pair, 2*size
+				}
+			}
+		}
+		out = append(out, unit{text, in[size-1].end})
+		in = in[size:]
+	}
+	return out, broken
+}
+
 // FuzzRedact compares String, Bytes and a Writer that is fed in arbitrary pieces with
 // the naive form, checks that the Writer holds nothing but the beginning of a secret,
 // and that no secret survives in any of the forms in which it is looked for.
@@ -54,7 +153,7 @@ func FuzzRedact(f *testing.F) {
 	f.Add("a\"<b>&cdé|12345678\n87654321", "a\\\"\\u003cb\\u003e\\u0026cd\\u00e9 12345678\\n87654321", []byte{0, 5})
 	f.Add("\xff\xff\xff\xff\xff\xff\xff\xff", "\xff\xff\xff\xff\xff\xff\xff\xff\xff", []byte{4})
 	f.Fuzz(func(t *testing.T, list, text string, pieces []byte) {
-		if len(list) > 200 || len(text) > 2000 {
+		if len(list) > 200 || len(text) > 300 {
 			return // the naive form is slow
 		}
 		check.Cost(t, len(list)+len(text))
@@ -130,10 +229,78 @@ func FuzzRedact(f *testing.F) {
 }
 
 func beginsOne(patterns []string, s string) bool {
-	for _, p := range patterns {
-		if strings.HasPrefix(p, s) {
-			return true
+	_, open := new(layers).occurs(patterns, s, 0)
+	return open
+}
+
+// FuzzEscapes writes a secret in all the ways that JSON has, and looks for it with JSON's
+// own eyes: in text nothing is left of it, and the rest is as it was.
+func FuzzEscapes(f *testing.F) {
+	f.Add("wJalrXUtnFEMI+K7MDENG+bPxRfiCYEXAMPLEKEY==", "", []byte{0, 1, 2, 3})
+	f.Add("pass\"<&>\\word\n\u2028/", "\\", []byte{3, 1, 4, 1, 5, 9, 2, 6})
+	f.Add("p\u00e4ssw\u00f6rd\U0001f511", "\\\\\\", []byte{1})
+	f.Fuzz(func(t *testing.T, secret, before string, ways []byte) {
+		r := New([]string{secret})
+		if len(secret) > 100 || len(before) > 100 || !utf8.ValidString(secret+before) || !slices.Contains(r.patterns, secret) ||
+			r.String(before+"\x00"+secret+"\x00") != before+"\x00"+Mark+"\x00" || strings.Contains(secret, "\x00") {
+			return
+		}
+		check.Cost(t, len(secret)+len(before))
+		for depth := 1; depth <= levels; depth++ {
+			text := before + "\x00" + secret + "\x00"
+			for range depth {
+				text = escaped(text, ways)
+				ways = append(ways[:len(ways):len(ways)], byte(len(text)))
+			}
+			got := r.String(text)
+			var out strings.Builder
+			w := r.Writer(&out)
+			for i := range len(text) {
+				io.WriteString(w, text[i:i+1])
+			}
+			w.Close()
+			if out.String() != got {
+				t.Errorf("the writer wrote %q, String gives %q", out.String(), got)
+			}
+			for range depth {
+				doc := `"` + got + `"`
+				if err := json.Unmarshal([]byte(doc), &got); err != nil {
+					t.Fatalf("%q became %q, which is no JSON: %v", text, doc, err)
+				}
+			}
+			if want := before + "\x00" + Mark + "\x00"; got != want {
+				t.Errorf("%q reads %q, want %q", text, got, want)
+			}
+		}
+	})
+}
+
+// escaped writes a string as it stands in JSON, each character in one of its ways.
+func escaped(s string, ways []byte) string {
+	var b strings.Builder
+	i := 0
+	for _, c := range s {
+		way := byte(i)
+		if len(ways) > 0 {
+			way = ways[i%len(ways)]
+		}
+		i++
+		short := strings.IndexRune("\"\\/\b\f\n\r\t", c)
+		must := c < ' ' || c == '"' || c == '\\'
+		switch {
+		case way%4 == 1 || must && short < 0:
+			for _, u := range utf16.Encode([]rune{c}) {
+				fmt.Fprintf(&b, `\u%04x`, u)
+			}
+		case way%4 == 2:
+			for _, u := range utf16.Encode([]rune{c}) {
+				fmt.Fprintf(&b, `\u%04X`, u)
+			}
+		case must || way%4 == 3 && short >= 0:
+			b.WriteString(`\` + `"\/bfnrt`[short:short+1])
+		default:
+			b.WriteRune(c)
 		}
 	}
-	return false
+	return b.String()
 }

@@ -23,10 +23,11 @@ type Redactor struct {
 
 // New returns a Redactor of the secrets. Those shorter than [Shortest] and blank ones are
 // ignored. A secret is found as it is, without the blanks and the quotes around it, as it
-// stands in JSON, also in JSON within JSON, and as it stands in a URL; the lines of one that
-// has several (a private key) are found one by one too, if they are long enough, whether it
-// has line breaks or writes them as \n. What somebody made of it otherwise, in base64 or in
-// capitals say, is not found.
+// stands in a URL, and all that as it stands in JSON, also in JSON within JSON, whichever
+// of its characters are escaped and how; the lines of one that has several (a private key)
+// are found one by one too, if they are long enough, whether it has line breaks or writes
+// them as \n. What somebody made of it otherwise is not found: in JSON in a deeper string, in
+// base64 or in capitals, in the escapes of HTML, of a shell or of a programming language.
 func New(secrets []string) *Redactor {
 	r := &Redactor{}
 	for _, secret := range secrets {
@@ -105,14 +106,47 @@ func (r *Redactor) occurs(b []byte, end ending) bool {
 	if r == nil {
 		return false
 	}
+	escaped := false
 	for i, c := range b {
-		for _, pattern := range r.from(c) {
-			if begins(b[i:], pattern) || end == cut && breaksOff(b[i:], pattern) {
-				return true
-			}
+		if n, open := r.at(b[i:], escaped); n > 0 || open && breaksOff(b[i:], end) {
+			return true
 		}
+		escaped = c == '\\' && !escaped
 	}
 	return false
+}
+
+// at returns how much of b, from its beginning on, is a secret, as match does. escaped says
+// that a backslash stands before b which may not be taken for itself: without what it
+// escapes, a JSON text would be none any more.
+func (r *Redactor) at(b []byte, escaped bool) (n int, open bool) {
+	if b[0] != '\\' {
+		for _, pattern := range r.from(b[0]) {
+			if len(b) > 1 && b[1] != pattern[1] && b[1] != '\\' {
+				continue // as nearly always
+			}
+			m, o := match(b, pattern)
+			n, open = max(n, m), open || o
+		}
+		return n, open
+	}
+	c := '\\'
+	for level := range levels + 1 {
+		if level > 0 && escaped {
+			break
+		}
+		if c == '\\' { // else it is the same in the next string
+			var size int
+			if c, size = read(b, level); size <= 0 {
+				return n, open || size == 0 && len(r.patterns) > 0
+			}
+		}
+		for _, pattern := range r.from(string(c)[0]) {
+			m, o := matchAt(b, pattern, level)
+			n, open = max(n, m), open || o
+		}
+	}
+	return n, open
 }
 
 // from returns the patterns that begin with c.
@@ -124,6 +158,7 @@ func (r *Redactor) from(c byte) []string {
 type progress struct {
 	covered int  // the piece's first bytes that a secret reaches into
 	inside  bool // the byte before the piece was part of a secret
+	escaped bool // a backslash stands before the piece, and is not escaped itself
 	done    int  // the bytes of the piece that were decided
 }
 
@@ -134,21 +169,17 @@ func (r *Redactor) scan(dst, src []byte, p *progress, end ending) []byte {
 	clear := 0 // src[clear:i] holds no secret and is not in dst yet
 	i := 0
 	for ; i < len(src); i++ {
-		rest := src[i:]
-		undecided := false
-		for _, pattern := range r.from(src[i]) {
-			switch {
-			case begins(rest, pattern):
-				p.covered = max(p.covered, i+len(pattern))
-			case end == more && isStart(rest, pattern):
-				undecided = true
-			case end == cut && breaksOff(rest, pattern):
-				p.covered = len(src)
-			}
+		n, open := r.at(src[i:], p.escaped)
+		if n > 0 {
+			p.covered = max(p.covered, i+n)
 		}
-		if undecided {
+		if open && end == more {
 			break
 		}
+		if open && breaksOff(src[i:], end) {
+			p.covered = len(src)
+		}
+		p.escaped = src[i] == '\\' && !p.escaped
 		if i >= p.covered {
 			p.inside = false
 			continue
@@ -165,14 +196,6 @@ func (r *Redactor) scan(dst, src []byte, p *progress, end ending) []byte {
 	return append(dst, src[clear:i]...)
 }
 
-// begins reports whether b, which begins with the first byte of s, begins with all of it.
-// The second byte is looked at first because it nearly always decides.
-func begins(b []byte, s string) bool {
-	return len(b) >= len(s) && (len(s) == 1 || b[1] == s[1]) && string(b[:len(s)]) == s
-}
-
-// isStart reports whether b is the beginning of s and no more.
-func isStart(b []byte, s string) bool { return len(b) < len(s) && begins(b, s[:len(b)]) }
-
-// breaksOff reports whether b is so much of the beginning of s that it must not be seen.
-func breaksOff(b []byte, s string) bool { return len(b) >= Shortest && isStart(b, s) }
+// breaksOff reports whether b, which may be the beginning of a secret, is so much of it that
+// it must not be seen.
+func breaksOff(b []byte, end ending) bool { return end == cut && len(b) >= Shortest }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -13,6 +14,8 @@ import (
 )
 
 const pem = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nBKcwggSjAgEAAoIBAQC7\n-----END PRIVATE KEY-----\n"
+
+const aws = "wJalrXUtnFEMI+K7MDENG+bPxRfiCYEXAMPLEKEY=="
 
 func TestString(t *testing.T) {
 	for _, test := range []struct {
@@ -41,6 +44,20 @@ func TestString(t *testing.T) {
 		{"lines of one that writes its breaks", []string{strings.ReplaceAll(pem, "\n", `\n`)}, pem, "[redacted]\n[redacted]\n[redacted]\n[redacted]\n"},
 		{"in JSON within JSON", []string{`pass"word\n`}, `{"e":"{\"k\":\"pass\\\"word\\\\n\"}"}`, `{"e":"{\"k\":\"[redacted]\"}"}`},
 		{"in ASCII JSON with capitals", []string{"pässwörd🔑"}, `p\u00E4ssw\u00F6rd\uD83D\uDD11`, "[redacted]"},
+		{"in .NET's JSON", []string{aws, `it's "so" x`}, `{"e":"wJalrXUtnFEMI\u002BK7MDENG\u002BbPxRfiCYEXAMPLEKEY== it\u0027s \u0022so\u0022 x"}`, `{"e":"[redacted] [redacted]"}`},
+		{"in Gson's JSON", []string{aws, `it's "so" x`}, `{"e":"wJalrXUtnFEMI+K7MDENG+bPxRfiCYEXAMPLEKEY\u003d\u003d it\u0027s \"so\" x"}`, `{"e":"[redacted] [redacted]"}`},
+		{"in .NET's JSON within JSON", []string{aws}, `{"e":"{\"k\":\"wJalrXUtnFEMI\\u002BK7MDENG\\u002BbPxRfiCYEXAMPLEKEY==\"}"}`, `{"e":"{\"k\":\"[redacted]\"}"}`},
+		{"in .NET's JSON within its JSON", []string{`pass"word`}, `{"e":"{\u0022k\u0022:\u0022pass\\u0022word\u0022}"}`, `{"e":"{\u0022k\u0022:\u0022[redacted]\u0022}"}`},
+		{"in JSON with letters escaped", []string{"hunter2hunter2"}, `\u0068unter2\u0068unter\u0032 \\u0068unter2hunter2`, "[redacted] [redacted]"},
+		{"in JSON with the backslash escaped", []string{`pass\word"+`}, `pass\u005Cword\u0022\u002b pass\u005c\u005cword\u005c\u0022\u005cu002b`, "[redacted] [redacted]"},
+		{"in JSON with short escapes", []string{"\b\f\n\r\t/\\\"x"}, `\b\f\n\r\t\/\\\"x \\b\\f\\n\\r\\t\\/\\\\\\\"x`, "[redacted] [redacted]"},
+		{"in JSON behind a backslash", []string{"+abcdefgh"}, `"C:\\\u002Babcdefgh" "C:\\\\\\u002Babcdefgh"`, `"C:\\[redacted]" "C:\\\\[redacted]"`},
+		{"as it is behind a backslash", []string{`\abcdefgh`, "ijklmnop"}, `\\abcdefgh \ijklmnop`, `[redacted] \[redacted]`},
+		{"in JSON with half a pair", []string{"pässwörd🔑"}, `p\u00e4ssw\u00f6rd\ud83d\u00e4`, `p\u00e4ssw\u00f6rd\ud83d\u00e4`},
+		{"out of a URL, in JSON", []string{aws}, `wJalrXUtnFEMI\u00252BK7MDENG%2BbPxRfiCYEXAMPLEKEY%3D%3D`, "[redacted]"},
+		{"no escapes of JSON", []string{aws}, `wJalrXUtnFEMI\x2bK7MDENG+bPxRfiCYEXAMPLEKEY==`, `wJalrXUtnFEMI\x2bK7MDENG+bPxRfiCYEXAMPLEKEY==`},
+		{"escaped three times", []string{"+abcdefgh"}, `\\\\u002Babcdefgh \\\\\\\\u002Babcdefgh`, `\\[redacted] \\\\\\[redacted]`},
+		{"escaped three times in the middle", []string{"abcd+efgh"}, `abcd\\\\u002Befgh`, `abcd\\\\u002Befgh`},
 		{"in a query", []string{"ab+c/d=é f"}, "?k=ab%2Bc%2Fd%3D%C3%A9+f ?k=ab%2Bc%2Fd%3D%C3%A9%20f", "?k=[redacted] ?k=[redacted]"},
 		{"in a path", []string{"ab+c/d=e?f"}, "/ab+c%2Fd=e%3Ff/", "/[redacted]/"},
 		{"out of a URL", []string{"p%40ss%2Fword%22"}, `p@ss/word" p@ss\/word\"`, "[redacted] [redacted]"},
@@ -122,6 +139,10 @@ func TestCut(t *testing.T) {
 		{"x abcdefgh", "x [redacted]"},
 		{"x abcdefgh ", "x abcdefgh "}, // it did not end there
 		{"abcdefghijklabcdefghi", "[redacted]"},
+		{`x \u0061bcdefghi\u00`, "x [redacted]"},
+		{`x \\u0061bcdefghi\\u006a\`, "x [redacted]"},
+		{`x \u0061\`, `x \u0061\`}, // seven bytes
+		{`x \\`, `x \\`},
 		{"", ""},
 	} {
 		if got := r.Cut(test.in); got != test.want {
@@ -187,6 +208,32 @@ func TestWriterHoldsLittle(t *testing.T) {
 	}
 }
 
+// TestWriterHoldsEscapes checks that what is held has a bound however a secret is written,
+// and is let go when it was none.
+func TestWriterHoldsEscapes(t *testing.T) {
+	const secret = "hunter2hunter2"
+	once, twice := "", ""
+	for _, c := range secret {
+		once += fmt.Sprintf(`\u%04x`, c)
+	}
+	for _, c := range once {
+		twice += fmt.Sprintf(`\u%04x`, c)
+	}
+	w := New([]string{secret}).Writer(io.Discard).(*writer)
+	for _, text := range []string{strings.Repeat(`\`, 1e6), strings.Repeat(`\u005c`, 1e5), strings.Repeat(twice[:100], 1e4), twice, twice + twice[:len(twice)-1]} {
+		for i := 0; i < len(text); i += 1000 {
+			w.Write([]byte(text[i:min(i+1000, len(text))]))
+			if most := 36 * len(secret); len(w.held) >= most {
+				t.Fatalf("%d bytes of %.20q are held", len(w.held), text)
+			}
+		}
+		io.WriteString(w, " no")
+		if len(w.held) > 0 {
+			t.Errorf("%q is held, which begins no secret", w.held)
+		}
+	}
+}
+
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
@@ -233,5 +280,29 @@ func BenchmarkWriter(b *testing.B) {
 	b.SetBytes(int64(len(line)))
 	for b.Loop() {
 		w.Write(line)
+	}
+}
+
+// BenchmarkBytes redacts a frame that is full of escapes, as a file of source code is in
+// JSON, once and twice.
+func BenchmarkBytes(b *testing.B) {
+	var secrets []string
+	for c := 'a'; c <= 'z'; c++ {
+		secrets = append(secrets, string(c)+`-secret/of+some="length"\`)
+	}
+	r := New(secrets)
+	text := strings.Repeat("\tif s == \"<an ordinary line of code>\" { return `\\d+` }\n", 20)
+	for _, name := range []string{"once", "twice"} {
+		frame, err := json.Marshal(text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(frame)))
+			for b.Loop() {
+				r.Bytes(frame)
+			}
+		})
+		text = string(frame)
 	}
 }

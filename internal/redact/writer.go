@@ -5,8 +5,9 @@ import "io"
 // Writer returns a writer that redacts what is written to it, also where a secret is
 // split between writes, and passes it on to w. It holds back only what may be the
 // beginning of a secret: an unfinished line or a prompt without one flows through at
-// once, and less than the longest secret is ever held. Close writes what is held back, as
-// [Redactor.Cut] has it, and does not close w. After an error of w every call returns
+// once, and less than the longest secret is ever held, in the longest way of writing it:
+// 36 bytes for each of its own where all is escaped twice. Close writes what is held back,
+// as [Redactor.Cut] has it, and does not close w. After an error of w every call returns
 // that error.
 //
 // The writer is for one goroutine at a time. With a nil *Redactor it passes on

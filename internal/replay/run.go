@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/errand-acp/errand/client/transcript"
 )
@@ -102,17 +101,6 @@ func (r *run) expect(f frame) {
 	r.differ(&f, nil, f.name()+" came "+r.instead())
 }
 
-// name says what f is.
-func (f *frame) name() string {
-	switch {
-	case f.method == "":
-		return "a request without a method"
-	case f.isRequest():
-		return named(f.method)
-	}
-	return "the notification " + named(f.method)
-}
-
 // expected returns what may come next of the parent, in the order of the recording.
 func (r *run) expected() []*step {
 	var list []*step
@@ -121,37 +109,6 @@ func (r *run) expected() []*step {
 	}
 	slices.SortFunc(list, func(a, b *step) int { return a.n - b.n })
 	return list
-}
-
-// instead says what could have come.
-func (r *run) instead() string {
-	list := r.expected()
-	if len(list) == 0 {
-		if r.cut {
-			return "after the end of the recording, which was cut off there"
-		}
-		return "after all that was recorded"
-	}
-	var names []string
-	for _, s := range list {
-		names = append(names, s.name())
-	}
-	const enough = 4
-	if len(names) > enough {
-		names = append(names[:enough], "…")
-	}
-	return "where the recording has " + strings.Join(names, " or ")
-}
-
-// name says what a step of the client is.
-func (s *step) name() string {
-	switch {
-	case s.kind != clientAnswer:
-		return fmt.Sprintf("%s (entry %d)", named(s.frame.method), s.entry)
-	case s.ask != nil && s.ask.frame.method != "":
-		return fmt.Sprintf("the answer to %s (entry %d)", named(s.ask.frame.method), s.entry)
-	}
-	return fmt.Sprintf("an answer (entry %d)", s.entry)
 }
 
 // compareCall compares a request or notification with the recorded one.
@@ -308,121 +265,4 @@ func (r *run) fail(id []byte, code int, text string) {
 
 func (r *run) reply(id []byte, name string, value []byte) {
 	r.out.put(piece{owed: true, line: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%q:%s}`, id, name, value)})
-}
-
-// differ ends a strict replay: f, if it is not nil, came instead of s, if that is not nil.
-func (r *run) differ(f *frame, s *step, text string) {
-	d := &Difference{Text: text}
-	if s != nil {
-		d.Entry = s.entry
-	}
-	r.out.put(piece{stderr: true, line: []byte(saysReplay + text)})
-	open := r.open()
-	if f != nil && f.isRequest() {
-		open = append(open, f.id)
-	}
-	if len(open) == 0 {
-		open = [][]byte{[]byte("null")}
-	}
-	for _, id := range open {
-		r.fail(id, codeInvalid, text)
-	}
-	r.finish(1, d)
-}
-
-// open returns the ids of the requests of the parent that wait for an answer.
-func (r *run) open() [][]byte {
-	var ids [][]byte
-	for _, s := range r.steps {
-		if s.live != nil && (s.reply == nil || !s.reply.done) {
-			ids = append(ids, s.live)
-		}
-	}
-	return ids
-}
-
-// finish ends the agent.
-func (r *run) finish(status int, err error) { r.over, r.status, r.err = true, status, err }
-
-// finished is for when everything that was recorded has been said.
-func (r *run) finished() {
-	switch {
-	case r.over:
-	case r.cut:
-		for _, id := range r.open() {
-			r.fail(id, codeInternal, "the recording was cut off here")
-		}
-		for _, s := range r.steps {
-			s.live = nil
-		}
-	case r.endsItself() && !r.diverged:
-		r.finish(r.recorded())
-	}
-}
-
-// endsItself reports whether the recorded agent ended before anybody closed its stdin.
-func (r *run) endsItself() bool {
-	return r.end != nil && slices.Contains([]string{"exit", "cancel", "close"}, r.end.Rung)
-}
-
-// isDeaf reports whether the recorded agent went on when its stdin had ended.
-func (r *run) isDeaf() bool {
-	return r.end != nil && slices.Contains([]string{"sigterm", "sigkill", "none"}, r.end.Rung)
-}
-
-// recorded returns how the recorded agent ended.
-func (r *run) recorded() (status int, err error) {
-	switch {
-	case r.end == nil:
-	case r.end.Signal != nil:
-		return 128 + signalNumber(*r.end.Signal), &SignalError{*r.end.Signal}
-	case r.end.Code != nil:
-		return *r.end.Code, nil
-	}
-	return 0, nil
-}
-
-// eof is for the end of stdin.
-func (r *run) eof() {
-	for _, s := range r.steps {
-		if s.isGoodbye() && !s.done && s.lane.turn() == nil {
-			r.skip(s)
-		}
-	}
-	if !r.lenient {
-		for _, s := range r.steps {
-			if s.kind.isClient() && !s.done && (s.kind != clientAnswer || s.isHeeded()) {
-				r.differ(nil, s, "stdin ended where the recording has "+s.name())
-				return
-			}
-		}
-	}
-	r.advance()
-	switch {
-	case r.over, r.isDeaf():
-	case r.diverged && r.endsItself():
-		r.finish(0, nil)
-	default:
-		r.finish(r.recorded())
-	}
-}
-
-// isGoodbye reports whether the end of stdin says what s says, to an agent that is not in a
-// turn.
-func (s *step) isGoodbye() bool {
-	return s.kind == clientCall && (s.frame.method == "session/close" || s.frame.method == "logout")
-}
-
-// isHeeded reports whether the agent said anything after an answer. One to a question that
-// is open when the turn ends may be given, or not be given any more.
-func (s *step) isHeeded() bool {
-	return slices.ContainsFunc(s.lane.steps, func(later *step) bool { return later.n > s.n && !later.done && !later.kind.isClient() })
-}
-
-// stopped is for the end of the context.
-func (r *run) stopped(cause error) (status int, err error) {
-	if r.isDeaf() {
-		return r.recorded()
-	}
-	return 1, cause
 }

@@ -230,6 +230,13 @@ func TestGuards(t *testing.T) {
 		{"deaf to a method of authentication that there is none of", "auth-unknown-method", Fail, hello + `
 			authenticate-unknown> {"id":2,"method":"authenticate","params":{}}
 			authenticate-unknown/unanswered! nothing came within 1s`},
+		{"logged in, and deaf", "auth-login", Fail, hello + `
+			new-first> {"id":1,"method":"session/new","params":{}}
+			< {"id":1,"error":{"code":-32000,"message":"Authentication required"}}
+			authenticate> {"id":2,"method":"authenticate","params":{}}
+			< {"id":2,"result":{}}
+			new-after> {"id":3,"method":"session/new","params":{}}
+			new-after/unanswered! nothing came within 1s`},
 		{"deaf to a mode", "set-mode", Fail, hello + new + mode + `set-mode/unanswered! nothing came within 1s`},
 		{"dead of a mode", "set-mode", Fail, hello + new + mode + `
 			over!

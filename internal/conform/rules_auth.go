@@ -69,7 +69,10 @@ var authRules = []Rule{
 				return untried("authenticate was answered with an error: " + errorText(login.answer.Error))
 			}
 			c, no := r.reply("new-after")
-			if no != nil {
+			switch {
+			case c != nil && !c.answered:
+				return broken("after it, "+c.why, append(login.entries(), c.entries()...)...)
+			case no != nil:
 				return *no
 			}
 			if code, ok := c.answer.errorCode(); ok {

@@ -16,7 +16,7 @@ const (
 // and having it back in another process.
 var sceneSessions = scene{
 	name:  "sessions",
-	about: "modes, config options, a turn, and where they are advertised session/list, close, load and resume, the last two in a fresh process",
+	about: "modes, config options, a turn, and where they are advertised session/list, close, load and resume, the last two in a fresh process, with a turn after each",
 	play: func(a *actor) {
 		result, ok := a.login()
 		if !ok {

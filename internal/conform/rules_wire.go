@@ -141,7 +141,12 @@ var wireRules = []Rule{
 			for _, m := range r.from(transcript.FromClient, 0, after.answerAt) {
 				asked[canonical(m.ID)] = m.isRequest()
 			}
-			for i, m := range r.from(transcript.FromAgent, sent.index, after.answerAt) {
+			end := len(r.entries)
+			for i := range r.from(transcript.FromClient, after.answerAt, len(r.entries)) {
+				end = i // what comes after this may be about this
+				break
+			}
+			for i, m := range r.from(transcript.FromAgent, sent.index, end) {
 				if m.isResponse() && (m.ID == nil || isNull(m.ID) || !asked[canonical(m.ID)]) {
 					return broken("it was answered", r.at(sent.index, i)...)
 				}

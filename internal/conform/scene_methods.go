@@ -1,6 +1,9 @@
 package conform
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Methods that no agent knows: an extension's and one that looks like the protocol's own.
 const (
@@ -46,7 +49,8 @@ var sceneMethods = scene{
 		} else {
 			a.ask("after-notification", unknownExtension, params)
 		}
-		if answers { // else all of these would be waited for in vain
+		a.settle(afterTurn, time.Second) // what answers the notification may come later
+		if answers {                     // else all of these would be waited for in vain
 			for _, u := range unusualIDs {
 				a.awaitFor(a.sendID(u.label, unknownExtension, params, u.id), a.quick())
 			}

@@ -335,6 +335,12 @@ func TestJudges(t *testing.T) {
 			< {"id":1,"method":"fs/read_text_file","params":{"sessionId":"s","path":"/a"}}`},
 		{"what an extension calls a session", "update-session", NotApplicable, `
 			< {"id":1,"method":"_x/session","params":{"sessionId":"x"}}`},
+		{"a notification answered after the next request", "notification-unanswered", Fail, `
+			unknown-notification> {"method":"_x"}
+			after-notification> {"id":2,"method":"session/new","params":{}}
+			< {"id":2,"result":{"sessionId":"s"}}
+			< {"id":null,"error":{"code":-32601,"message":"no"}}
+			> {"id":3,"method":"_x"}`},
 		{"a title after the answer", "update-after-turn", NotApplicable, `
 			a> PROMPT
 			< END

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/errand-acp/errand/client/transcript"
@@ -24,7 +25,7 @@ import (
 // A conversation is whole once the agent was closed. Lines of stderr come by a way of their
 // own, sooner or later among the frames: transcript.Without leaves them out. The order of
 // members in a JSON object makes no difference. With the flag -update, which [UpdateFlag]
-// declares, the file is written anew, and its directory made.
+// declares, the file is written anew, and its directory made, if the test has not failed.
 func Golden(t testing.TB, file string, got *transcript.Transcript, rules ...transcript.Rule) {
 	t.Helper()
 	if got == nil {
@@ -32,6 +33,10 @@ func Golden(t testing.TB, file string, got *transcript.Transcript, rules ...tran
 	}
 	got = got.Normalize(rules...)
 	if updating() {
+		if t.Failed() {
+			t.Logf("acptest: Golden: %s is not written: the test has failed", file)
+			return
+		}
 		if err := write(file, got); err != nil {
 			t.Fatalf("acptest: Golden: %v", err)
 		}
@@ -62,9 +67,14 @@ func write(file string, t *transcript.Transcript) error {
 	return os.WriteFile(file, b.Bytes(), 0o666)
 }
 
-// updateCommand is how the test's golden files are written.
+// updateCommand is how the test's golden files are written, and those of no other: for
+// go test each part of a name is a pattern of its own.
 func updateCommand(t testing.TB) string {
-	command := "go test -run '^" + regexp.QuoteMeta(t.Name()) + "$' -update"
+	parts := strings.Split(t.Name(), "/")
+	for i, part := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+	}
+	command := "go test -run '" + strings.ReplaceAll(strings.Join(parts, "/"), "'", `'\''`) + "' -update"
 	if flag.Lookup("update") == nil {
 		command += " (call acptest.UpdateFlag in TestMain for that flag)"
 	}

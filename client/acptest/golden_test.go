@@ -237,3 +237,21 @@ func talk(t testing.TB, connect func() *client.Conn, text string, reason acp.Sto
 		t.Errorf("the turn ended with %q, %v, want %q", answer.StopReason, err, reason)
 	}
 }
+
+// named is a test with another name.
+type named struct {
+	testing.TB
+	name string
+}
+
+func (n named) Name() string { return n.name }
+
+// The command that writes a golden file writes no other.
+func TestGoldenUpdateCommand(t *testing.T) {
+	f := try(t, func(t testing.TB) {
+		acptest.Golden(named{t, "TestAgent/says_hello/it's_(ok)"}, filepath.Join(t.TempDir(), "none.ndjson"), &transcript.Transcript{})
+	})
+	if want := `go test -run '^TestAgent$/^says_hello$/^it'\''s_\(ok\)$' -update`; !strings.Contains(f.text(), want) {
+		t.Errorf("%s\nlacks %s", f.text(), want)
+	}
+}

@@ -1,9 +1,9 @@
 package acptest
 
 import (
+	"bytes"
 	"context"
 	"io"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/internal/script"
+	"github.com/errand-acp/errand/internal/visible"
 )
 
 // hooked is set once this program has called Hook.
@@ -113,34 +114,45 @@ func servePipe(t testing.TB, serve func(ctx context.Context, stdin io.Reader, st
 // one that is deaf to the end of its stdin does not.
 const pipeGrace = time.Second
 
-// logged logs lines.
+// logged logs lines, and what is not to be seen in them so that it is.
 type logged struct {
 	t testing.TB
 
 	mu   sync.Mutex // guards rest
-	rest string     // the beginning of a line
+	rest []byte     // the beginning of a line
 }
+
+// longestLine is the most of a line, in bytes, that is logged at once.
+const longestLine = 64 << 10
 
 func (l *logged) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.rest += string(p)
-	for {
-		line, rest, ok := strings.Cut(l.rest, "\n")
-		if !ok {
-			return len(p), nil
+	for n := len(p); ; {
+		part, rest, ended := bytes.Cut(p, []byte("\n"))
+		if room := longestLine - len(l.rest); len(part) > room {
+			part, rest, ended = p[:room], p[room:], true
 		}
-		l.t.Log("agent: " + line)
-		l.rest = rest
+		l.rest = append(l.rest, part...)
+		if !ended {
+			return n, nil
+		}
+		l.log()
+		p = rest
 	}
+}
+
+// log logs what there is of a line; with mu held.
+func (l *logged) log() {
+	l.t.Log("agent: " + visible.Line(string(l.rest)))
+	l.rest = l.rest[:0]
 }
 
 // end logs a last line without its end.
 func (l *logged) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.rest != "" {
-		l.t.Log("agent: " + l.rest)
-		l.rest = ""
+	if len(l.rest) > 0 {
+		l.log()
 	}
 }

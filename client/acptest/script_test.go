@@ -152,3 +152,22 @@ func TestFailsAtItsLine(t *testing.T) {
 		t.Errorf("%v; no %q in\n%s", err, line, out)
 	}
 }
+
+// What an agent on pipes writes to stderr is shown as it is, and not let loose.
+func TestPipeStderr(t *testing.T) {
+	const src = `on start; stderr "\u001b[31mred\u202e\n"; stderr size=100000; stderr "\nlast"; exit 0`
+	f := try(t, func(t testing.TB) {
+		_, out := acptest.ScriptPipe(t, src)
+		io.Copy(io.Discard, out)
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.said) != 4 || !strings.Contains(f.said[0], `red`) || f.said[3] != "agent: last" {
+		t.Errorf("%d lines: %.300q", len(f.said), f.said)
+	}
+	for _, line := range f.said {
+		if strings.ContainsAny(line, "\x1b\u202e") || len(line) > 70000 {
+			t.Errorf("%d bytes: %.100q", len(line), line)
+		}
+	}
+}

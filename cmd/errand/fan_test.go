@@ -272,7 +272,7 @@ func TestFanOfWhichSomeAreEnough(t *testing.T) {
 		{[]string{"--first", "--jobs", "1"}, []string{"crashes", "refuses", "quick", "hangs"}, "error/exit refusal completed aborted", statusOK},
 		{[]string{"--quorum", "2"}, []string{"quick", "hangs", "quick"}, "completed aborted completed", statusOK},
 		{[]string{"--quorum", "2"}, []string{"quick", "crashes", "refuses"}, "completed error/exit refusal", statusFailed},
-		{[]string{"--first", "--fail-on-denied"}, []string{"denied", "waits"}, "completed completed", statusOK},
+		{[]string{"--first", "--fail-on-denied", "--jobs", "1"}, []string{"denied", "waits"}, "completed completed", statusOK},
 		{[]string{"--first", "--timeout", "1s", "--cancel-grace", "300ms"}, []string{"hangs", "hangs"}, "aborted/timeout aborted/timeout", statusFailed},
 	} {
 		t.Run(strings.Join(append(tt.flags, tt.prompts...), " "), func(t *testing.T) {

@@ -5,7 +5,7 @@ var threats = []threat{
 	// What an agent may learn.
 	{"a credential of the parent's environment reaches the agent", "envscrub holds it back, by name and by value", "envscrub: TestCorpus"},
 	{"it is looked up in the parent's `/proc/PID/environ`", "the command line makes itself undumpable; a library user calls `client.Undumpable`", "client: TestUndumpable"},
-	{"it comes back in a result, an error, a log", "values are replaced before anything is cut", "subagent: TestCanaryPlaces; subagent: TestCanaryCuts"},
+	{"it comes back in a result, an error, a log", "values are replaced before anything is cut, however JSON escapes them", "subagent: TestCanaryPlaces; subagent: TestCanaryCuts; cmd/errand: TestCanaryEscaped"},
 	{"a descriptor of the parent's reaches the agent", "every descriptor above 2 is close-on-exec, but the life-line", "internal/faults: TestFaults/E7 inherited descriptors, a PWD that is not the directory, a relative command with another directory"},
 	// What it may do when it asks.
 	{"a title or a kind that lies about the call", "rules go by what the raw input says, and an allow rule covers every kind found", "permission: TestAttacks/title lies about the command; permission: TestAttacks/kind lies about the command"},

@@ -32,7 +32,8 @@ func New(secrets []string) *Redactor {
 	r := &Redactor{}
 	for _, secret := range secrets {
 		r.add(secret)
-		for _, line := range append(strings.Split(lineBreaks.Replace(secret), "\n"), secret) {
+		lines := append(strings.Split(lineBreaks.Replace(secret), "\n"), secret)
+		for _, line := range append(lines, strings.FieldsFunc(secret, isLineBreak)...) {
 			line = strings.TrimSpace(line)
 			bare := strings.Trim(line, `"'`) // whoever reads the variable may take them off
 			if line != secret {
@@ -55,6 +56,8 @@ func New(secrets []string) *Redactor {
 }
 
 var lineBreaks = strings.NewReplacer("\r", "\n", `\r`, "\n", `\n`, "\n")
+
+func isLineBreak(c rune) bool { return c == '\n' || c == '\r' }
 
 func (r *Redactor) add(secret string) {
 	if len(secret) < Shortest || strings.TrimSpace(secret) == "" {

@@ -129,8 +129,9 @@ func (d *draft) strings(replace func(string) string) {
 				n.text = replace(n.text)
 			}
 			for i, name := range n.names {
-				if !plainName.MatchString(name) {
-					n.names[i] = replace(name)
+				// Two must not become one: a reader would see the last of them only.
+				if to := replace(name); !plainName.MatchString(name) && !slices.Contains(n.names, to) {
+					n.names[i] = to
 				}
 			}
 		})

@@ -126,6 +126,12 @@ func TestNormalize(t *testing.T) {
 			},
 		},
 		{
+			name: "members that would have one name", rules: []transcript.Rule{transcript.Path("/tmp/x1", "$DIR"), transcript.Path("/tmp/x2", "$DIR")},
+			header: strings.ReplaceAll(header, "/tmp/x1", "$DIR"), says: `["$DIR"]`,
+			in:   []string{agent(`{"params":{"/tmp/x1/a":1,"/tmp/x2/a":2,"/tmp/x2/b":3}}`)},
+			want: []string{agent(`{"params":{"$DIR/a":1,"/tmp/x2/a":2,"$DIR/b":3}}`)},
+		},
+		{
 			name: "no path", rules: []transcript.Rule{transcript.Path("", "$DIR"), transcript.Path("/", "$ROOT")},
 			in: []string{client(`{"cwd":"/"}`)}, want: []string{client(`{"cwd":"/"}`)},
 		},

@@ -54,13 +54,15 @@ const maxLine = 3 * wire.DefaultMaxMessageBytes
 func Read(r io.Reader) ([]*Transcript, error) { return read(r, maxLine) }
 
 func read(r io.Reader, maxLine int) ([]*Transcript, error) {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxLine)
-	lines.Split(withNewline)
+	in := bufio.NewReaderSize(r, 64<<10)
 	var all []*Transcript
-	number := 1
-	for ; lines.Scan(); number++ {
-		line := lines.Bytes()
+	var buf []byte
+	var end error
+	for number := 1; end == nil; number++ {
+		if buf, end = readLine(in, buf[:0], maxLine); end == bufio.ErrTooLong {
+			return all, &Error{Line: number, Err: fmt.Errorf("it is longer than %d bytes", maxLine)}
+		}
+		line := buf
 		whole := bytes.HasSuffix(line, []byte("\n"))
 		if number == 1 {
 			line = bytes.TrimPrefix(line, []byte("\uFEFF"))
@@ -76,23 +78,24 @@ func read(r io.Reader, maxLine int) ([]*Transcript, error) {
 			return all, &Error{Line: number, Err: err}
 		}
 	}
-	err := lines.Err()
-	if err == bufio.ErrTooLong {
-		err = &Error{Line: number, Err: fmt.Errorf("it is longer than %d bytes", maxLine)}
+	if end == io.EOF {
+		end = nil
 	}
-	return all, err
+	return all, end
 }
 
-// withNewline is bufio.ScanLines, but leaves a line its newline: the last one may have none.
-func withNewline(data []byte, atEOF bool) (advance int, line []byte, err error) {
-	n := bytes.IndexByte(data, '\n') + 1
-	if n == 0 && atEOF {
-		n = len(data)
+// readLine appends a line to buf, with its newline: the last one may have none.
+func readLine(in *bufio.Reader, buf []byte, most int) ([]byte, error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(buf)+len(part) > most {
+			return buf, bufio.ErrTooLong
+		}
+		buf = append(buf, part...)
+		if err != bufio.ErrBufferFull {
+			return buf, err
+		}
 	}
-	if n == 0 {
-		return 0, nil, nil
-	}
-	return n, data[:n], nil
 }
 
 // take takes one line.

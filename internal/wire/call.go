@@ -188,6 +188,9 @@ func (c *Conn) fail(k *Call, err error) {
 
 // lose is fail for a call that nobody gave up; with mu held.
 func (c *Conn) lose(k *Call, err error) {
+	if k.replying || k.over {
+		return
+	}
 	k.unwanted = k.ctx.Err() != nil
 	c.fail(k, err)
 }

@@ -224,3 +224,30 @@ func TestWriteError(t *testing.T) {
 		}
 	})
 }
+
+// A call that has its reply is not unwanted, whatever comes after that.
+func TestCallUnwanted(t *testing.T) {
+	for name, answered := range map[string]bool{"answered": true, "lost": false} {
+		t.Run(name, func(t *testing.T) {
+			p := dial(t, &hooks{}, nil)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			k, err := p.conn.Start(ctx, "peer/call", nil, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request := p.read()
+			if answered {
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, request.ID)
+				p.wait(k.Done(), "the reply")
+			}
+			cancel()
+			p.conn.mu.Lock()
+			p.conn.lose(k, io.ErrClosedPipe)
+			p.conn.mu.Unlock()
+			if k.Unwanted() == answered {
+				t.Errorf("unwanted: %v", k.Unwanted())
+			}
+		})
+	}
+}

@@ -30,6 +30,7 @@ type actor struct {
 	noSession string
 
 	given  bool // the process has given a session
+	single bool // and gives no second one
 	p      *process
 	nextID int
 
@@ -368,16 +369,25 @@ func (a *actor) session() (id string, ok bool) {
 	return a.newSession("new", a.dir)
 }
 
-// newSession creates a session in a directory, in a fresh process where this one gives no
-// second one: some have one session only. Not ok: the scene is over, and why.
+// newSession creates a session in a directory. Some agents have one session in a process:
+// then it is a fresh process. Not ok: the scene is over, and why.
 func (a *actor) newSession(label, dir string) (id string, ok bool) {
 	if a.noSession != "" {
 		a.bar("%s", a.noSession)
 		return "", false
 	}
 	answer, ok := a.call(label, "session/new", newParams(dir))
-	if ok && answer.Error != nil && a.given {
-		a.again(func() { answer, ok = a.call(label, "session/new", newParams(dir)) })
+	if refused := answer; ok && answer.Error != nil && a.given {
+		a.again(func() {
+			answer, ok = a.call(label, "session/new", newParams(dir))
+			if !a.single && ok && answer.Error == nil {
+				// One that gives a second session here was brought to refuse it there.
+				second, told := a.call("", "session/new", newParams(dir))
+				if a.single = told && second.Error != nil; !a.single {
+					answer = refused
+				}
+			}
+		})
 	}
 	switch {
 	case !ok:

@@ -287,6 +287,9 @@ func TestGuards(t *testing.T) {
 		{"none, in a new session", "update-config", NotApplicable, new},
 		{"speaks on in a closed session", "cancel-no-late-updates", Fail, closing1 + agent},
 		{"is silent in a closed session", "cancel-no-late-updates", Pass, closing1},
+		{"speaks in another process, which has the session too", "cancel-no-late-updates", Pass, closing1 + `
+			< GONE eof
+			` + hello + load + agent},
 		{"set", "set-config", Pass, chosen + `< {"id":2,"result":{"configOptions":` + options + `}}`},
 		{"only the user's part is replayed", "load-replay", Fail, talk + load + user + done},
 		{"only the agent's part is replayed", "load-replay", Fail, talk + load + agent + done},
@@ -368,6 +371,16 @@ func TestOneSession(t *testing.T) {
 	// Each cancelled turn has a session of its own.
 	if f := finding(t, report, "cancel-mid-turn"); f.Verdict != Pass {
 		t.Error(explain(f))
+	}
+}
+
+// An agent that gives no session any more after what was done to it has not one only.
+func TestWedged(t *testing.T) {
+	report := tryScript(t, `on session/cancel; set wedged yes
+on session/new; if $wedged is yes; fail -32603 "wedged"; end
+on session/prompt "Count"; text 1; wait cancel; stop cancelled`, &Options{Only: []string{"cancel-*"}})
+	if !strings.Contains(report.Incomplete, "wedged") {
+		t.Errorf("incomplete: %q", report.Incomplete)
 	}
 }
 

@@ -169,18 +169,23 @@ func judgeUpdateSession(r *recording) outcome {
 }
 
 // misled returns where, in a turn, permission was asked for in a session without one, or, where
-// the turn itself had nothing to show, such a session had; -1: nowhere. (What comes late, of a
-// turn that has ended, is beside what the next one shows.)
+// the turn itself had nothing to show, such a session had; -1: nowhere. What comes late, of the
+// turn before, is for other rules.
 func (r *recording) misled(t *turn, turns []*turn) int {
 	for _, q := range r.asksOf(t) {
 		if q.session != t.session && !atWork(turns, q.session, q.at) {
 			return q.at
 		}
 	}
-	first := -1
+	first, before := -1, ""
+	for _, other := range turns {
+		if other.end < t.sentAt {
+			before = other.session
+		}
+	}
 	for u := range r.updates(t.sentAt, t.end) {
 		switch {
-		case !u.ofTurn():
+		case !u.ofTurn() || u.session == before && before != t.session:
 		case u.session == t.session:
 			return -1
 		case first < 0 && !atWork(turns, u.session, u.at):
@@ -253,10 +258,11 @@ func judgeAfterTurn(r *recording) outcome {
 	return kept("everything came before the answer", shown...)
 }
 
-// nextOf is where what is after a turn ends: at the next request for its session.
+// nextOf is where what is after a turn ends: at the next request that has its session speak.
 func (r *recording) nextOf(t *turn) int {
 	for i, m := range r.from(transcript.FromClient, t.end+1, len(r.entries)) {
-		if id, _ := stringField(m.Params, "sessionId"); m.Method == "session/prompt" && id == t.session {
+		id, _ := stringField(m.Params, "sessionId")
+		if id == t.session && (m.Method == "session/prompt" || m.Method == "session/load" || m.Method == "session/resume") {
 			return i
 		}
 	}

@@ -18,9 +18,10 @@ import (
 
 // Run tries the agent and reports what came of each rule. An error means that it could
 // not be tried at all: a mistake in cmd or o, or a program that cannot be started (a
-// *UsageError), no scratch directory (a *ScratchError); or, beside a report, not to the end: ctx is done, and the report has what was tried by then. Without
-// one nothing was. Whatever an agent does once it has been started is in the report. Everything
-// that was started is gone when Run returns, and every scratch directory is removed.
+// *UsageError), no scratch directory (a *ScratchError), ctx done before anything was tried;
+// or, beside a report, that ctx was done before all was: the report has what was tried by
+// then. Whatever an agent does once it has been started is in the report. Everything that
+// was started is gone when Run returns, and every scratch directory is removed.
 func Run(ctx context.Context, cmd Command, o *Options) (*Report, error) {
 	opts, err := o.complete()
 	if err != nil {

@@ -68,6 +68,10 @@ func TestJudges(t *testing.T) {
 			< {"method":"session/update","params":{"sessionId":"s2","update":{"sessionUpdate":"agent_message_chunk"}}}`
 		twoEnds = `
 			< {"id":10,"result":{"stopReason":"end_turn"}}`
+		three = `
+			three> {"id":11,"method":"session/prompt","params":{"sessionId":"s2"}}`
+		threeEnds = `
+			< {"id":11,"result":{"stopReason":"end_turn"}}`
 		stopped = `
 			< {"id":9,"result":{"stopReason":"cancelled"}}`
 	)
@@ -317,6 +321,9 @@ func TestJudges(t *testing.T) {
 			mid> PROMPT
 			mid-cancel> {"method":"session/cancel","params":{"sessionId":"s"}}` + stopped},
 		{"what is said in the first session whichever is prompted", "update-session", Fail, two + `
+			< SAY` + twoEnds + three + `
+			< SAY` + threeEnds},
+		{"a late word of the turn before", "update-session", Pass, two + `
 			< SAY` + twoEnds},
 		{"a late word of another turn", "update-session", Pass, two + `
 			< SAY` + twoSays + twoEnds},

@@ -21,8 +21,9 @@ import (
 // only delays the report of a real leak.
 const settle = 5 * time.Second
 
-// Main runs the tests of m, a *testing.M or what runs one, and exits. The status is 1 if they passed but a
-// goroutine, a descriptor or a child process is left that was not there before.
+// Main runs the tests of m, a *testing.M or what runs one, and exits. The status is 1 if
+// they passed but a goroutine, a descriptor or a child process is left that was not there
+// before.
 func Main(m interface{ Run() int }) {
 	before := Snapshot()
 	code := m.Run()

@@ -29,7 +29,8 @@ const buildTime = 5 * time.Minute
 
 // Agent returns tests that run as those of m do, but for what [script.Command] returns
 // meanwhile: without the race detector, in a test binary that has it. Where there is no Go
-// all is as it was; where there is one, so must this module be. The agent's own races are for the tests of package script to find.
+// all is as it was; where there is one, so must this module be. The agent's own races are
+// for the tests of package script to find.
 func Agent(m Runner) Runner { return tests{m} }
 
 type tests struct{ Runner }

@@ -81,7 +81,7 @@ func TestGoldenFails(t *testing.T) {
 	if f = golden(other); !f.Failed() {
 		t.Error("another conversation passes")
 	}
-	says(f, "-want +got", "\n- agent  -> session/update …", `"text":"6 bytes"`, `"text":"7 bytes"`, "-update", "  … the same 12 lines\n")
+	says(f, "-want +got", `"text":"6 bytes"`, `"text":"7 bytes"`, "-update", "… identical lines: 13\n")
 	if n := strings.Count(f.text(), "\n"); n > 10 {
 		t.Errorf("it takes %d lines to tell a difference of one:\n%s", n, f.text())
 	}

@@ -7,56 +7,64 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/errand-acp/errand/client/transcript"
 	"github.com/errand-acp/errand/internal/visible"
 )
 
-// line is an entry of a conversation as it is compared and shown: with all that is in it,
-// and the same however its JSON is written.
-type line struct {
-	head string // what it is
-	body string // what it says
-}
-
-func (l line) String() string { return visible.Line(strings.TrimRight(l.head+" "+l.body, " ")) }
-
-// lines are a conversation as it is compared.
-func lines(talk *transcript.Transcript) []line {
+// lines are a conversation as it is compared and shown: an entry a line, with all that is in
+// it, and the same however its JSON is written.
+func lines(talk *transcript.Transcript) []string {
 	var b bytes.Buffer
 	talk.WriteTo(&b) // a buffer takes everything
 	header, _, _ := bytes.Cut(b.Bytes(), []byte("\n"))
-	all := []line{{"run:", canonical(header)}}
+	all := []string{show("run: " + canonical(header))}
 	for _, e := range talk.Entries {
-		all = append(all, newLine(e))
+		all = append(all, show(entry(e)))
 	}
 	return all
 }
 
-func newLine(e transcript.Entry) line {
+// show makes a line one that cmp shows as it is, between backquotes, and not with each of the
+// quotes in its JSON escaped.
+func show(line string) string {
+	line = visible.Line(strings.TrimRight(line, " "))
+	odd := func(r rune) bool { return r == '`' || !unicode.IsPrint(r) }
+	if !strings.ContainsFunc(line, odd) {
+		return line
+	}
+	var b strings.Builder
+	for _, r := range line {
+		if odd(r) {
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func entry(e transcript.Entry) string {
 	at := ""
 	if e.At != 0 {
 		at = fmt.Sprintf("%10.3f ", float64(e.At.Microseconds())/1e3)
 	}
 	switch {
 	case e.End != nil:
-		return line{at + "end:", marshal(e.End)}
+		return at + "end: " + marshal(e.End)
 	case len(e.Frame) > 0:
-		l := message(e.Frame)
-		l.head = strings.TrimRight(fmt.Sprintf("%s%-6s -> %s", at, e.From, l.head), " ")
-		return l
+		return fmt.Sprintf("%s%-6s -> %s", at, e.From, message(e.Frame))
+	case e.Bytes != 0:
+		return fmt.Sprintf("%s%-6s |  %s (%d bytes)", at, e.From, marshal(e.Text), e.Bytes)
 	}
-	l := line{fmt.Sprintf("%s%-6s | ", at, e.From), marshal(e.Text)}
-	if e.Bytes != 0 {
-		l.body += fmt.Sprintf(" (%d bytes)", e.Bytes)
-	}
-	return l
+	return fmt.Sprintf("%s%-6s |  %s", at, e.From, marshal(e.Text))
 }
 
 // message is a frame, in short where it has what a frame should have and nothing else.
-func message(frame json.RawMessage) line {
+func message(frame json.RawMessage) string {
 	var m map[string]json.RawMessage
-	whole := line{"", canonical(frame)}
+	whole := canonical(frame)
 	if json.Unmarshal(frame, &m) != nil || canonical(m["jsonrpc"]) != `"2.0"` {
 		return whole
 	}
@@ -77,11 +85,11 @@ func message(frame json.RawMessage) line {
 	json.Unmarshal(m["method"], &method)
 	switch {
 	case plainMethod.MatchString(method) && has("method", "id", "params"):
-		return line{strings.TrimRight(method+" "+id, " "), canonical(m["params"])}
+		return strings.TrimRight(method+" "+id, " ") + " " + canonical(m["params"])
 	case id != "" && m["result"] != nil && has("id", "result"):
-		return line{id + " =", canonical(m["result"])}
+		return id + " = " + canonical(m["result"])
 	case id != "" && m["error"] != nil && has("id", "error"):
-		return line{id + " = error", canonical(m["error"])}
+		return id + " = error " + canonical(m["error"])
 	}
 	return whole
 }

@@ -13,9 +13,9 @@ import (
 // An agent that writes and writes is not kept in memory: its scene ends, and says why; what
 // came of the others counts, and the check is incomplete.
 func TestFlood(t *testing.T) {
-	defer setBounds(maxRecording, 5000)()
+	defer setBounds(maxRecording, 500)()
 	report := tryScript(t, `on session/prompt
-  repeat 6000
+  repeat 600
     text "x"
   end
   stop end_turn`, &Options{Only: []string{"initialize-version", "session-id", "prompt-*", "update-shape"}, Timeout: 5 * time.Minute, ExitTimeout: 2 * time.Second})
@@ -27,7 +27,7 @@ func TestFlood(t *testing.T) {
 			t.Error(explain(f))
 		}
 	}
-	const why = "it wrote more than 5000 lines in this scene"
+	const why = "it wrote more than 500 lines in this scene"
 	for _, s := range report.Scenes {
 		if s.Name == "content" && (s.Stopped != why || s.died) {
 			t.Errorf("stopped: %q, died %v", s.Stopped, s.died)
@@ -59,6 +59,7 @@ func setBounds(bytes int64, entries int) (undo func()) {
 // A thousand questions at once cost no more than one, and a turn that never ends no more
 // than its time.
 func TestFloodOfQuestions(t *testing.T) {
+	t.Parallel()
 	begun := time.Now()
 	report := tryScript(t, `on session/prompt
   repeat 1000
@@ -74,7 +75,8 @@ func TestFloodOfQuestions(t *testing.T) {
 }
 
 // Whatever an agent does: a scene has an end.
-func TestSceneBound(t *testing.T) {
+func TestSceneEnds(t *testing.T) {
+	t.Parallel()
 	report := tryScript(t, `on session/new
   repeat forever
     text "x" session="s"
@@ -83,9 +85,13 @@ func TestSceneBound(t *testing.T) {
 	if report.Incomplete == "" {
 		t.Error(report.Table())
 	}
+}
+
+// It has one also where each wait in it ends in time.
+func TestSceneBound(t *testing.T) {
 	defer func(was time.Duration) { sceneBound = was }(sceneBound)
 	sceneBound = 1
-	report = tryScript(t, `on session/prompt
+	report := tryScript(t, `on session/prompt
   wait 200ms
   text "x"`, &Options{Only: []string{"prompt-*"}, Timeout: time.Second, ExitTimeout: 500 * time.Millisecond})
 	f := finding(t, report, "prompt-again")
@@ -114,6 +120,7 @@ func TestSceneBoundAtTheEnd(t *testing.T) {
 // An agent that stops reading in the middle of a request gets nothing more: the rest of it
 // would be read as the beginning of the next.
 func TestHalfWritten(t *testing.T) {
+	t.Parallel()
 	// The fourth is the one after which the large one comes.
 	report := tryScript(t, `on _errand.example/unknown
   fail -32601 "no"

@@ -2,12 +2,11 @@ package conform
 
 import (
 	"maps"
-	"os/exec"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // inapplicable are the rules that an agent cannot keep together with all others, and why.
@@ -19,10 +18,10 @@ var login = map[string]string{"auth-required": "key", "auth-login": "key"}
 // TestScripts: there is an agent that keeps every rule, and is seen to, and for each rule
 // there is one that breaks it and no other.
 func TestScripts(t *testing.T) {
-	agent := buildAgent(t)
+	t.Parallel()
 	t.Run("honest", func(t *testing.T) {
 		t.Parallel()
-		for _, f := range suite(t, agent, "key", absolute(t, "testdata/honest.script")).Findings {
+		for _, f := range tryScript(t, read(t, "testdata/honest.script"), &Options{AuthMethod: "key"}).Findings {
 			if f.Verdict != Pass && (f.Verdict != NotApplicable || inapplicable[f.Rule.ID] == "") {
 				t.Error(explain(f))
 			}
@@ -49,7 +48,7 @@ func TestScripts(t *testing.T) {
 			if rule.Level == Must {
 				want = Fail
 			}
-			for _, f := range suite(t, agent, login[rule.ID], absolute(t, name)).Findings {
+			for _, f := range tryScript(t, read(t, name), &Options{AuthMethod: login[rule.ID]}).Findings {
 				isBroken := f.Verdict == Fail || f.Verdict == Warn
 				switch {
 				case f.Rule.ID == rule.ID && f.Verdict != want:
@@ -69,36 +68,11 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// buildAgent builds the scripted agent: two thousand are started, and this test binary,
-// with the race detector in it, takes five times as long to start.
-func buildAgent(t *testing.T) string {
+func read(t *testing.T, name string) string {
 	t.Helper()
-	agent := filepath.Join(t.TempDir(), "scripted-agent.exe")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", agent, "../../testdata/scripted-agent").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return agent
-}
-
-// suite runs all of it against a scripted agent. An answer that comes has time to come on
-// a busy machine, and one that does not is waited for beside those of other agents.
-func suite(t *testing.T, agent, authMethod string, args ...string) *Report {
-	t.Helper()
-	report, err := Run(t.Context(), Command{Path: agent, Args: args}, &Options{
-		Timeout: 15 * time.Second, ExitTimeout: 5 * time.Second, AuthMethod: authMethod,
-	})
+	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return report
-}
-
-func absolute(t *testing.T, name string) string {
-	t.Helper()
-	name, err := filepath.Abs(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return name
+	return string(text)
 }

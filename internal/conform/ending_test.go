@@ -91,6 +91,7 @@ func TestTail(t *testing.T) {
 
 // An agent that was gone when its stdin would have ended has not exited because of that.
 func TestGoneBefore(t *testing.T) {
+	t.Parallel()
 	report := tryScript(t, "on session/new; exit 1", &Options{Only: []string{"exit-on-*"}, ExitTimeout: 2 * time.Second})
 	for _, f := range report.Findings {
 		if f.Verdict != NotApplicable && f.Rule.ID != "exit-on-sigterm" {

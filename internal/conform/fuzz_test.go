@@ -106,14 +106,12 @@ func FuzzJudges(f *testing.F) {
 
 // What is cut off anywhere, or lacks one line, makes no judge panic either.
 func TestJudgesOfDamage(t *testing.T) {
+	t.Parallel()
 	files, _ := filepath.Glob("testdata/recordings/*.txt")
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := read(t, file)
 		scene := strings.TrimSuffix(filepath.Base(file), ".txt")
-		lines := strings.SplitAfter(string(text), "\n")
+		lines := strings.SplitAfter(text, "\n")
 		for i := 0; i < len(lines); i += 3 { // each of them takes long with the race detector
 			for _, damaged := range []string{strings.Join(lines[:i], ""), strings.Join(lines[:i], "") + strings.Join(lines[i+1:], "")} {
 				r := parseRecording(scene, damaged)

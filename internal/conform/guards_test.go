@@ -348,6 +348,7 @@ func TestGuards(t *testing.T) {
 
 // An agent that ends by itself at the end of a scene has kept none of the rules about ends.
 func TestEndsByItself(t *testing.T) {
+	t.Parallel()
 	report := tryScript(t, "on session/new; if $n is 2; reply {\"sessionId\": \"two\"}; exit 9; end\non session/prompt; text 1; exit 9",
 		&Options{Only: []string{"exit-on-*", "nothing-left"}, Skip: []string{"exit-on-sigterm"}, ExitTimeout: 2 * time.Second})
 	for _, f := range report.Findings {
@@ -359,6 +360,7 @@ func TestEndsByItself(t *testing.T) {
 
 // An agent may have one session in a process.
 func TestOneSession(t *testing.T) {
+	t.Parallel()
 	report := tryScript(t, "on session/new; if $n is-not 1; fail -32001 \"One only\"; end\non session/prompt \"Count\"; text 1; wait 2s", &Options{Only: []string{"session-*", "cwd-*", "notification-*", "prompt-while-busy", "cancel-mid-turn", "tool-call-id"}})
 	for _, f := range report.Findings {
 		if f.Verdict == Fail || f.Verdict == Warn {
@@ -376,6 +378,7 @@ func TestOneSession(t *testing.T) {
 
 // An agent that gives no session any more after what was done to it has not one only.
 func TestWedged(t *testing.T) {
+	t.Parallel()
 	report := tryScript(t, `on session/cancel; set wedged yes
 on session/new; if $wedged is yes; fail -32603 "wedged"; end
 on session/prompt "Count"; text 1; wait cancel; stop cancelled`, &Options{Only: []string{"cancel-*"}})
@@ -386,6 +389,7 @@ on session/prompt "Count"; text 1; wait cancel; stop cancelled`, &Options{Only: 
 
 // Where half of the file system is offered, the other half is not.
 func TestReadOnly(t *testing.T) {
+	t.Parallel()
 	report := tryScript(t, `on initialize; set reads $params.clientCapabilities.fs.readTextFile; set writes $params.clientCapabilities.fs.writeTextFile
 on session/prompt "Write a file"
   if $reads is true

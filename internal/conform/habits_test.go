@@ -210,13 +210,13 @@ on garbage; send {"jsonrpc": "2.0", "error": {"code": -32700, "message": "Parse 
 
 // TestHabits: of what real agents do the wrong is told from the unusual.
 func TestHabits(t *testing.T) {
-	agent := buildAgent(t)
+	t.Parallel()
 	for _, h := range habits {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
 			var broken []string
 			var why []Finding
-			for _, f := range suite(t, agent, "", "-e", h.script).Findings {
+			for _, f := range tryScript(t, h.script, nil).Findings {
 				if f.Verdict == Fail || f.Verdict == Warn {
 					broken, why = append(broken, f.Rule.ID), append(why, f)
 				}

@@ -9,8 +9,8 @@ import (
 )
 
 // tryScript runs the suite against a scripted agent. Options without waits get some that
-// suit it: an answer that comes comes soon, however busy the machine is, and one that does
-// not costs little.
+// suit it: an answer that comes has time to come on a busy machine, and one that does not is
+// waited for beside those of other agents.
 func tryScript(t *testing.T, src string, o *Options, env ...string) *Report {
 	t.Helper()
 	var opts Options
@@ -18,10 +18,10 @@ func tryScript(t *testing.T, src string, o *Options, env ...string) *Report {
 		opts = *o
 	}
 	if opts.Timeout == 0 {
-		opts.Timeout = 5 * time.Second
+		opts.Timeout = 15 * time.Second
 	}
 	if opts.ExitTimeout == 0 {
-		opts.ExitTimeout = 3 * time.Second
+		opts.ExitTimeout = 5 * time.Second
 	}
 	path, args := script.Command(t, src)
 	report, err := Run(t.Context(), Command{Path: path, Args: args, Env: append(env, "GORACE=atexit_sleep_ms=0")}, &opts)

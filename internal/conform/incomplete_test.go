@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 )
 
 // What could not be tried has not been passed: a check of nothing, or of an agent that lets
 // nobody in, is no success, and says why in its last line, its JSON and its JUnit.
 func TestIncomplete(t *testing.T) {
+	t.Parallel()
 	const dies = "stderr 'cannot find module'\nexit 3"
 	for name, tt := range map[string]struct {
 		src        string
@@ -34,7 +34,7 @@ func TestIncomplete(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := tryScript(t, tt.src, &Options{Only: tt.only, AuthMethod: tt.authMethod, Timeout: 5 * time.Second, ExitTimeout: time.Second})
+			r := tryScript(t, tt.src, &Options{Only: tt.only, AuthMethod: tt.authMethod})
 			if (r.Incomplete != "") != (tt.want != "") || !strings.Contains(r.Incomplete, tt.want) || (r.Tried > 0) != tt.tried {
 				t.Errorf("%d tried, incomplete %q; want %q", r.Tried, r.Incomplete, tt.want)
 			}

@@ -13,6 +13,6 @@ func TestMain(m *testing.M) {
 	script.Hook() // this binary, started as tryScript does, is the agent
 	// Suites wait more than they work, and side by side.
 	cmdline.Set("test.parallel", "16")
-	largeFrame = 1 << 20
+	largeFrame = 256 << 10
 	leak.Main(built.Agent(m))
 }

@@ -1,13 +1,11 @@
 package conform
 
-import (
-	"testing"
-	"time"
-)
+import "testing"
 
 // A rule is not kept by who had no occasion to break it: each of these agents does, of what
 // the rule is about, too little for a fault to show.
 func TestOccasion(t *testing.T) {
+	t.Parallel()
 	const (
 		ask = "\non session/prompt \"Write a file\"\n  tool \"write-$n\" \"Write\" kind=edit status=pending\n  permission \"write-$n\" \"Write\" kind=edit\n    "
 		yes = "option yes allow_once Yes; option no reject_once No\n  end"
@@ -46,7 +44,7 @@ on session/set_mode; fail -32602 No`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			report := tryScript(t, tt.src, &Options{Only: []string{tt.rule}, AuthMethod: tt.auth, Timeout: 5 * time.Second, ExitTimeout: 2 * time.Second})
+			report := tryScript(t, tt.src, &Options{Only: []string{tt.rule}, AuthMethod: tt.auth})
 			if f := finding(t, report, tt.rule); f.Verdict != NotApplicable {
 				t.Error(explain(f))
 			}

@@ -49,6 +49,7 @@ func hostileReport(text string) *Report {
 }
 
 func TestHostileTable(t *testing.T) {
+	t.Parallel()
 	for _, text := range hostile {
 		table := hostileReport(text).Table()
 		for _, r := range table {
@@ -70,6 +71,7 @@ func TestHostileTable(t *testing.T) {
 }
 
 func TestHostileJSON(t *testing.T) {
+	t.Parallel()
 	for _, text := range hostile {
 		b, err := json.Marshal(hostileReport(text))
 		if err != nil {
@@ -90,6 +92,7 @@ func TestHostileJSON(t *testing.T) {
 }
 
 func TestHostileJUnit(t *testing.T) {
+	t.Parallel()
 	for _, text := range hostile {
 		for _, failOn := range []Level{Must, Manners, Never} {
 			var b bytes.Buffer

@@ -21,6 +21,7 @@ import (
 
 // An agent that does nothing passes nothing, and is soon done with.
 func TestMute(t *testing.T) {
+	t.Parallel()
 	for name, src := range map[string]string{
 		"exits":      "exit 3",
 		"is silent":  "stdin stop\nwait forever",
@@ -52,6 +53,7 @@ func TestMute(t *testing.T) {
 // An agent that gives no session is asked for one once, and not in every scene; the table
 // says what it said.
 func TestNoSession(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		src, want string
 		failed    bool
@@ -166,6 +168,7 @@ func TestRunCancelled(t *testing.T) {
 
 // Whatever an agent writes, the report can be written and read.
 func TestHostileAgents(t *testing.T) {
+	t.Parallel()
 	for name, src := range map[string]string{
 		"controls": `on initialize
   noise "\x1b[2J]]><failure/>\u202e"
@@ -178,7 +181,7 @@ func TestHostileAgents(t *testing.T) {
 on session/new; reply {"sessionId": 7, "modes": [], "configOptions": "x"}`,
 		"an error of no form": `on initialize; send {"jsonrpc": "2.0", "id": $id, "error": "no"}`,
 		"a flood of noise":    `on initialize; repeat 2000; noise size=1000; end`,
-		"a long line":         `on initialize; noise size=8MiB`,
+		"a long line":         `on initialize; noise size=2MiB`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -233,6 +236,7 @@ func TestSecrets(t *testing.T) {
 
 // Nor where it is written in JSON's other ways.
 func TestSecretsEscaped(t *testing.T) {
+	t.Parallel()
 	secret := `se"same-se\same-sesame`
 	escaped := ""
 	for _, c := range secret {
@@ -286,6 +290,7 @@ func TestDirectories(t *testing.T) {
 
 // What leaves the agent's group is found, and ended.
 func TestLeftBehind(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("processes can be looked at on Linux only")
 	}

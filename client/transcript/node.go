@@ -89,6 +89,15 @@ next:
 	return n
 }
 
+// rename gives the members of that name another one.
+func (n *node) rename(name, to string) {
+	for i := range n.names {
+		if n.names[i] == name {
+			n.names[i] = to
+		}
+	}
+}
+
 // walk calls f for each value in n and n itself, in their order, with the name that it has
 // in its object; elements of an array have that of the array.
 func (n *node) walk(name string, f func(name string, n *node)) {

@@ -26,7 +26,9 @@ const maxRounds = 10
 // and again until they change nothing more: what was normalized stays as it is when it is
 // normalized again. (Of rules that bring back what another takes away, such as two of [Path] of
 // which each puts in the other's path, there is no such end; they are applied ten times.) What
-// the rules leave alone stays, but for white space between the tokens of frames. Of nil it is nil.
+// the rules leave alone stays, but for white space between the tokens of frames. Where a rule
+// would give several members of an object one name, the first of their names in sorted order
+// is replaced and the others stay. Of nil it is nil.
 func (t *Transcript) Normalize(rules ...Rule) *Transcript {
 	if t == nil {
 		return nil
@@ -128,10 +130,10 @@ func (d *draft) strings(replace func(string) string) {
 			if n.kind == '"' && !protocolWord[name] {
 				n.text = replace(n.text)
 			}
-			for i, name := range n.names {
+			for _, name := range oddNames(n) {
 				// Two must not become one: a reader would see the last of them only.
-				if to := replace(name); !plainName.MatchString(name) && !slices.Contains(n.names, to) {
-					n.names[i] = to
+				if to := replace(name); !slices.Contains(n.names, to) {
+					n.rename(name, to)
 				}
 			}
 		})
@@ -149,6 +151,19 @@ func (d *draft) strings(replace func(string) string) {
 var protocolWord = map[string]bool{
 	"jsonrpc": true, "method": true, "sessionUpdate": true, "type": true, "kind": true, "status": true,
 	"stopReason": true, "role": true, "outcome": true, "priority": true,
+}
+
+// oddNames are the names in n that an agent may have made up, sorted: which of them gets a
+// name that several would does not depend on the order in which they were written.
+func oddNames(n *node) []string {
+	var odd []string
+	for _, name := range n.names {
+		if !plainName.MatchString(name) {
+			odd = append(odd, name)
+		}
+	}
+	slices.Sort(odd)
+	return odd
 }
 
 // plainName is the name of a member as ACP has them, which an agent's id may be, too.

@@ -132,6 +132,18 @@ func TestNormalize(t *testing.T) {
 			want: []string{agent(`{"params":{"$DIR/a":1,"/tmp/x2/a":2,"$DIR/b":3}}`)},
 		},
 		{
+			name: "members that would have one name, in any order", rules: []transcript.Rule{transcript.Times()}, says: `["times"]`,
+			header: strings.Replace(header, `"startedAt":"2026-01-02T15:04:05.123Z",`, "", 1),
+			in: []string{
+				agent(`{"params":{"2026-01-02 03:04:05":1,"2026-01-02 03:04:06":2}}`), agent(`{"params":{"2026-01-02 03:04:06":2,"2026-01-02 03:04:05":1}}`),
+				agent(`{"params":{"2026-01-02 03:04:05":1,"2026-01-02 03:04:05":2}}`),
+			},
+			want: []string{
+				agent(`{"params":{"$time":1,"2026-01-02 03:04:06":2}}`), agent(`{"params":{"2026-01-02 03:04:06":2,"$time":1}}`),
+				agent(`{"params":{"$time":1,"$time":2}}`),
+			},
+		},
+		{
 			name: "no path", rules: []transcript.Rule{transcript.Path("", "$DIR"), transcript.Path("/", "$ROOT")},
 			in: []string{client(`{"cwd":"/"}`)}, want: []string{client(`{"cwd":"/"}`)},
 		},

@@ -43,15 +43,11 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// maxLine bounds a line: the largest frame that a client takes unless it was told otherwise,
-// with room for what is escaped or redacted in it.
-const maxLine = 3 * wire.DefaultMaxMessageBytes
-
 // Read reads all conversations of a transcript. What a crash leaves can be read: a last
 // line without its newline that makes no sense is left out. Fields that are not known are
 // ignored. What is wrong with the transcript, a line of more than 192 MiB too, is an *Error;
 // what came before it is returned with it.
-func Read(r io.Reader) ([]*Transcript, error) { return read(r, maxLine) }
+func Read(r io.Reader) ([]*Transcript, error) { return read(r, wire.MaxRecorded) }
 
 func read(r io.Reader, maxLine int) ([]*Transcript, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
@@ -59,7 +55,7 @@ func read(r io.Reader, maxLine int) ([]*Transcript, error) {
 	var buf []byte
 	var end error
 	for number := 1; end == nil; number++ {
-		if buf, end = readLine(in, buf[:0], maxLine); end == bufio.ErrTooLong {
+		if buf, end = wire.ReadLine(in, buf, maxLine); end == bufio.ErrTooLong {
 			return all, &Error{Line: number, Err: fmt.Errorf("it is longer than %d bytes", maxLine)}
 		}
 		line := buf
@@ -82,20 +78,6 @@ func read(r io.Reader, maxLine int) ([]*Transcript, error) {
 		end = nil
 	}
 	return all, end
-}
-
-// readLine appends a line to buf, with its newline: the last one may have none.
-func readLine(in *bufio.Reader, buf []byte, most int) ([]byte, error) {
-	for {
-		part, err := in.ReadSlice('\n')
-		if len(buf)+len(part) > most {
-			return buf, bufio.ErrTooLong
-		}
-		buf = append(buf, part...)
-		if err != bufio.ErrBufferFull {
-			return buf, err
-		}
-	}
 }
 
 // take takes one line.

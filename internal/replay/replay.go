@@ -108,16 +108,13 @@ func (a *Agent) Serve(ctx context.Context, stdin io.Reader, stdout, stderr io.Wr
 	return r.status, r.err
 }
 
-// maxLine bounds a line of the parent. One as long can be in a transcript.
-const maxLine = 3 * wire.DefaultMaxMessageBytes
-
 // read is the goroutine that owns stdin. It ends with it, or at the first line after the
 // agent has ended.
 func read(stdin io.Reader, lines chan<- []byte, ended <-chan struct{}) {
 	defer close(lines)
 	in := bufio.NewReaderSize(stdin, 64<<10)
 	for {
-		line, err := readLine(in, maxLine)
+		line, err := readLine(in, wire.MaxRecorded)
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			select {
 			case lines <- line:
@@ -133,19 +130,15 @@ func read(stdin io.Reader, lines chan<- []byte, ended <-chan struct{}) {
 
 // readLine reads a line. Of one that is longer than most it returns a beginning that is no
 // JSON, and so no message.
-func readLine(in *bufio.Reader, most int) (line []byte, err error) {
+func readLine(in *bufio.Reader, most int) ([]byte, error) {
 	const shown = 200
-	over := false
-	for {
-		part, err := in.ReadSlice('\n')
-		if !over {
-			line = append(line, part...)
-		}
-		if len(line) > most {
-			line, over = append(bytes.Clone(line[:min(shown, most)]), "…"...), true
-		}
-		if err != bufio.ErrBufferFull {
-			return line, err
-		}
+	line, err := wire.ReadLine(in, nil, most)
+	if err != bufio.ErrTooLong {
+		return line, err
 	}
+	beginning := append(bytes.Clone(line[:min(shown, most)]), "…"...)
+	for err == bufio.ErrTooLong {
+		line, err = wire.ReadLine(in, line, most)
+	}
+	return beginning, err
 }

@@ -50,7 +50,7 @@ func TestGuards(t *testing.T) {
 		hello   = `initialize> {"id":0,"method":"initialize","params":{}}` + "\n" + `< {"id":0,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"list":{},"close":{},"resume":{}}}}}` + "\n"
 		new     = `new> {"id":1,"method":"session/new","params":{}}` + "\n" + `< {"id":1,"result":{"sessionId":"s"}}` + "\n"
 		options = `[{"id":"m","name":"M","type":"select","currentValue":"x","options":[{"value":"x","name":"X"}]}]`
-		chosen  = `new> {"id":1,"method":"session/new","params":{}}` + "\n" + `< {"id":1,"result":{"sessionId":"s","configOptions":` + options + "}}\n" + `set-config> {"id":2,"method":"session/set_config_option","params":{}}` + "\n"
+		chosen  = `new> {"id":1,"method":"session/new","params":{}}` + "\n" + `< {"id":1,"result":{"sessionId":"s","configOptions":` + options + "}}\n" + `set-config-1> {"id":2,"method":"session/set_config_option","params":{"configId":"m","value":"x"}}` + "\n"
 		talk    = hello + `prompt> PROMPT
 			< {"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"pong"}}}}
 			< END
@@ -82,8 +82,8 @@ func TestGuards(t *testing.T) {
 		calls  = `< CALL "status":"pending";;` + "\n" + `< UPDATE "status":"completed";;` + "\n"
 		calls2 = `< {"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"d","title":"t"}}}` + "\n"
 
-		choice   = `new> {"id":1,"method":"session/new","params":{}}` + "\n" + `< {"id":1,"result":{"sessionId":"s","configOptions":` + optionsAt("x") + "}}\n" + `set-config> {"id":2,"method":"session/set_config_option","params":{"configId":"m","value":"y"}}` + "\n"
-		back     = `set-config-back> {"id":3,"method":"session/set_config_option","params":{"configId":"m","value":"x"}}` + "\n"
+		choice   = `new> {"id":1,"method":"session/new","params":{}}` + "\n" + `< {"id":1,"result":{"sessionId":"s","configOptions":` + optionsAt("x") + "}}\n" + `set-config-1> {"id":2,"method":"session/set_config_option","params":{"configId":"m","value":"y"}}` + "\n"
+		back     = `set-config-2> {"id":3,"method":"session/set_config_option","params":{"configId":"m","value":"x"}}` + "\n"
 		two      = `[{"id":"e","name":"E","type":"select","currentValue":"x","options":[{"value":"x","name":"X"}]},` + optionsAt("x")[1:]
 		closing1 = `prompt-to-close> PROMPT
 			close> {"id":5,"method":"session/close","params":{"sessionId":"s"}}
@@ -279,6 +279,13 @@ func TestGuards(t *testing.T) {
 		{"an option that goes with a value", "set-config", Pass, strings.Replace(choice, optionsAt("x"), two, 1) + `< {"id":2,"result":{"configOptions":` + optionsAt("y") + `}}` + "\n" + back + `< {"id":3,"result":{"configOptions":` + two + `}}`},
 		{"an option that is lost", "set-config", Fail, strings.Replace(choice, optionsAt("x"), two, 1) + `< {"id":2,"result":{"configOptions":` + optionsAt("y") + `}}` + "\n" + back + `< {"id":3,"result":{"configOptions":` + optionsAt("x") + `}}`},
 		{"another value is not to be had", "set-config", Pass, choice + `< {"id":2,"error":{"code":-32602,"message":"no"}}` + "\n" + back + `< {"id":3,"result":{"configOptions":` + optionsAt("x") + `}}`},
+		{"another value is not to be had, and is listed", "set-config-values", Fail, choice + `< {"id":2,"error":{"code":-32602,"message":"no"}}` + "\n" + back + `< {"id":3,"result":{"configOptions":` + optionsAt("x") + `}}`},
+		{"another value is to be had", "set-config-values", Pass, choice + `< {"id":2,"result":{"configOptions":` + optionsAt("y") + `}}` + "\n" + back + `< {"id":3,"result":{"configOptions":` + optionsAt("x") + `}}`},
+		{"another value is not tried", "set-config-values", NotApplicable, chosen + `< {"id":2,"result":{"configOptions":` + options + `}}`},
+		{"another value is taken, and not had", "set-config-values", NotApplicable, choice + `< {"id":2,"result":{"configOptions":` + optionsAt("x") + `}}`},
+		{"no value is to be had, nor blamed twice", "set-config-values", NotApplicable, choice + `< {"id":2,"error":{"code":-32602,"message":"no"}}`},
+		{"the option that was set is not there", "set-config", Fail, choice + `< {"id":2,"result":{"configOptions":[]}}`},
+		{"deaf to an option", "set-config", Fail, choice + `set-config-1/unanswered! nothing came within 1s`},
 		{"no value is to be had", "set-config", Fail, choice + `< {"id":2,"error":{"code":-32602,"message":"no"}}` + "\n" + back + `< {"id":3,"error":{"code":-32602,"message":"no"}}`},
 		{"options of no shape, in a new session", "update-config", Fail, `new> {"id":1,"method":"session/new","params":{}}
 			< {"id":1,"result":{"sessionId":"s","configOptions":[{"type":"select","name":7}]}}`},

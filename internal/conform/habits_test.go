@@ -34,7 +34,16 @@ on session/prompt "Write a file"
       tool-update "write-$n" status=failed
   end
 `
-	yesOrNo = `option allow allow_once "Yes"; option reject reject_once "No"`
+	selects = `
+on session/new
+  answer {"configOptions": [` + provider + `, ` + small + `]}
+  require cwd
+on authenticate; fail -32602 "There is nothing to log in to"
+`
+	provider = `{"id": "provider", "name": "Provider", "type": "select", "currentValue": "local", "options": [{"value": "local", "name": "Local"}, {"value": "remote", "name": "Remote"}]}`
+	model    = `{"id": "model", "name": "Model", "type": "select", "currentValue": "$params.value", "options": [{"value": "small", "name": "Small"}, {"value": "large", "name": "Large"}]}`
+	small    = `{"id": "model", "name": "Model", "type": "select", "currentValue": "small", "options": [{"value": "small", "name": "Small"}, {"value": "large", "name": "Large"}]}`
+	yesOrNo  = `option allow allow_once "Yes"; option reject reject_once "No"`
 )
 
 func asking(options string) string { return strings.ReplaceAll(asks, "OPTIONS", options) }
@@ -204,6 +213,26 @@ on session/prompt
 	{"ends the first with a second prompt", manners + counts + `on session/prompt; interrupt; text "pong"`, nil},
 	{"answers bad JSON, and blank lines, without an id", manners + `
 on garbage; send {"jsonrpc": "2.0", "error": {"code": -32700, "message": "Parse error"}}`, []string{"bad-json-id"}},
+	{"has an option that is pinned", selects + `
+on session/set_config_option "provider"; fail -32602 "It is pinned"
+on session/set_config_option; answer {"configOptions": [` + provider + `, ` + model + `]}`, []string{"set-config-values"}},
+	{"has no option that can be set", selects + `on session/set_config_option; fail -32602 "It is pinned"`, []string{"set-config"}},
+	{"takes an option, and it stays as it was", selects + `
+on session/set_config_option; answer {"configOptions": [` + provider + `, ` + small + `]}`, []string{"set-config"}},
+	{"refuses to set what is set", `
+set model small
+` + selects + `
+on session/set_config_option "local"; fail -32602 "It is set"
+on session/set_config_option "remote"; fail -32602 "It is set"
+on session/set_config_option
+  if $model is $params.value
+    fail -32602 "It is set"
+  end
+  set model "$params.value"
+  answer {"configOptions": [` + provider + `, ` + model + `]}`, []string{"set-config-values"}},
+	{"has an option that hangs on another", selects + `
+on session/set_config_option "remote"; answer {"configOptions": [` + strings.ReplaceAll(provider, `"local", "op`, `"remote", "op`) + `]}
+on session/set_config_option; answer {"configOptions": [` + provider + `, ` + small + `]}`, nil},
 	{"dies when it is prompted", manners + `on session/prompt; exit 1`, []string{"prompt-text"}},
 	{"does nothing at all", `on initialize; never reply`, []string{"initialize-version"}},
 }

@@ -2,63 +2,124 @@ package conform
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/errand-acp/errand/client/transcript"
 )
 
-func judgeSetConfig(r *recording) outcome {
-	if r.needless("set-config") {
-		return untried("the session has no config options that can be set")
+// configSet is one session/set_config_option.
+type configSet struct {
+	*call
+	id, value string
+	current   bool // it is the value that the option has
+}
+
+// configSets are those of the scene, and the answer that has shown the options. Else no says
+// why there are none.
+func (r *recording) configSets() (sets []configSet, created *call, no *outcome) {
+	if created, no = r.result("new"); no != nil {
+		return nil, nil, no
 	}
-	created, no := r.result("new")
+	if r.needless(setConfig(1)) {
+		o := untried("the session has no config options that can be set")
+		return nil, nil, &o
+	}
+	for {
+		c, no := r.reply(setConfig(len(sets) + 1))
+		if c == nil {
+			if len(sets) > 0 {
+				no = nil
+			}
+			return sets, created, no
+		}
+		set := configSet{call: c}
+		set.id, _ = stringField(c.request.Params, "configId")
+		set.value, _ = stringField(c.request.Params, "value")
+		set.current = valueOf(created.answer.Result, set.id) == set.value
+		sets = append(sets, set)
+	}
+}
+
+// taken reports whether the answer says that the option was set.
+func (s configSet) taken() bool { return s.answered && s.answer.Error == nil }
+
+func judgeSetConfig(r *recording) outcome {
+	sets, created, no := r.configSets()
 	if no != nil {
 		return *no
 	}
-	labels := []string{"set-config"}
-	if r.call("set-config-back") != nil {
-		labels = append(labels, "set-config-back")
-	}
-	var entries []transcript.Entry
-	for i, label := range labels {
-		c, no := r.reply(label)
-		if c == nil {
-			return *no
-		}
-		last := i == len(labels)-1
-		entries = append(created.entries(), c.entries()...)
+	var taken, refused []transcript.Entry
+	why := ""
+	for _, set := range sets {
+		entries := append(created.entries(), set.entries()...)
 		switch {
-		case no != nil:
-			return broken(c.why, entries...)
-		case c.answer.Error != nil && !last:
-			continue // a value that is not to be had may be shown, and none of all is lost
-		case c.answer.Error != nil:
-			return brokenf(entries, "an option that the session has could not be set to the value that it has: %s", errorText(c.answer.Error))
+		case !set.answered:
+			return broken(set.why, entries...)
+		case !set.taken():
+			refused, why = append(refused, set.entries()...), errorText(set.answer.Error)
+			continue
 		}
-		wrong := slices.DeleteFunc(configOptions.misfits("result", c.answer.Result), func(m misfit) bool { return m.unknown })
-		if len(wrong) > 0 {
-			return broken(say(wrong), entries...)
+		if wrong := set.wrong(created.answer.Result); wrong != "" {
+			return broken(wrong, entries...)
 		}
-		options := elements(field(c.answer.Result, "configOptions"))
-		set, _ := stringField(c.request.Params, "configId")
-		want, _ := stringField(c.request.Params, "value")
-		for _, option := range options {
-			id, _ := stringField(option, "id")
-			if got, _ := stringField(option, "currentValue"); id == set && got != want {
-				return brokenf(entries, "%q was set to %q, and by the answer it is %q", short(id, 60), short(want, 60), short(got, 60))
-			}
-		}
-		if !last {
-			continue // which options there are may hang on the value of one
-		}
-		ids := configIDs(options)
-		for _, id := range configIDs(elements(field(created.answer.Result, "configOptions"))) {
-			if !slices.Contains(ids, id) {
-				return brokenf(entries, "the answer lacks the option %q", short(id, 60))
-			}
+		taken = entries
+	}
+	if taken == nil {
+		return brokenf(append(created.entries(), refused...), "no option could be set to any value, nor to the one that it has: %s", why)
+	}
+	return kept("it has all of them", taken...)
+}
+
+// wrong says what is wrong with the answer to an option that was set; shown are the options
+// as they were.
+func (s configSet) wrong(shown json.RawMessage) string {
+	misfits := slices.DeleteFunc(configOptions.misfits("result", s.answer.Result), func(m misfit) bool { return m.unknown })
+	if len(misfits) > 0 {
+		return say(misfits)
+	}
+	if got := valueOf(s.answer.Result, s.id); got != s.value {
+		return fmt.Sprintf("%q was set to %q, and by the answer it is %q", short(s.id, 60), short(s.value, 60), short(got, 60))
+	}
+	if !s.current {
+		return "" // which options there are may hang on the value of one
+	}
+	ids := configIDs(s.answer.Result)
+	for _, id := range configIDs(shown) {
+		if !slices.Contains(ids, id) {
+			return fmt.Sprintf("the answer lacks the option %q", short(id, 60))
 		}
 	}
-	return kept("it has all of them", entries...)
+	return ""
+}
+
+func judgeSetConfigValues(r *recording) outcome {
+	sets, created, no := r.configSets()
+	if no != nil {
+		return *no
+	}
+	var refused, other *configSet // other: it was taken, and was another value
+	some := false
+	for _, set := range sets {
+		switch {
+		case set.taken():
+			some = true
+			if !set.current && valueOf(set.answer.Result, set.id) == set.value {
+				other = &set
+			}
+		case set.answered && refused == nil:
+			refused = &set
+		}
+	}
+	switch {
+	case !some:
+		return untried("no option could be set at all")
+	case refused != nil:
+		return brokenf(append(created.entries(), refused.entries()...), "%q could not be set to %q, which it lists: %s", short(refused.id, 60), short(refused.value, 60), errorText(refused.answer.Error))
+	case other == nil:
+		return untried("no option was set to another value than it has")
+	}
+	return kept("one was set to another value", append(created.entries(), other.entries()...)...)
 }
 
 // judgeConfig is shapedWith for config options, which also stand in the answers that begin
@@ -92,12 +153,23 @@ func judgeConfig(r *recording) outcome {
 	return o
 }
 
-func configIDs(options []json.RawMessage) []string {
-	var ids []string
-	for _, o := range options {
+// configIDs are the ids of a result's config options, and valueOf is the current value of one;
+// empty: it is not there.
+func configIDs(result json.RawMessage) (ids []string) {
+	for _, o := range elements(field(result, "configOptions")) {
 		if id, ok := stringField(o, "id"); ok {
 			ids = append(ids, id)
 		}
 	}
 	return ids
+}
+
+func valueOf(result json.RawMessage, id string) string {
+	for _, o := range elements(field(result, "configOptions")) {
+		if has, _ := stringField(o, "id"); has == id {
+			value, _ := stringField(o, "currentValue")
+			return value
+		}
+	}
+	return ""
 }

@@ -240,6 +240,13 @@ var sessionRules = []Rule{
 		judge:  judgeSetConfig,
 	},
 	{
+		ID: "set-config-values", Title: "a config option can be set to the values that it lists", Level: Manners,
+		Quote:  "The current value of a config option can be changed at any point during a session, whether the Agent is idle or generating a response.",
+		Source: configPage + "#setting-a-config-option",
+		scenes: []string{"sessions"},
+		judge:  judgeSetConfigValues,
+	},
+	{
 		ID: "list-available", Title: "session/list works where it is advertised", Level: Must,
 		Quote:  "The Agent MUST respond with a list of sessions and optional pagination metadata",
 		Source: sessionListPage + "#listing-sessions",

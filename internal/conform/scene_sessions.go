@@ -2,6 +2,8 @@ package conform
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 )
 
@@ -98,45 +100,54 @@ func (a *actor) modes(session string) {
 	a.ask("set-mode-unknown", "session/set_mode", map[string]any{"sessionId": session, "modeId": noSuchMode})
 }
 
-// configOptions sets an option to another value and back; where none has another one, the
-// first to the value that it has.
+// configOptions sets the options in their order to the value that they have and to another
+// one, until one takes that, and is set back.
 func (a *actor) configOptions(session string) {
-	set := func(label, id, value string) {
-		a.ask(label, "session/set_config_option", map[string]any{"sessionId": session, "configId": id, "value": value})
+	sets := 0
+	set := func(id, value string) (taken, answered bool) {
+		sets++
+		answer, ok := a.ask(setConfig(sets), "session/set_config_option", map[string]any{"sessionId": session, "configId": id, "value": value})
+		return ok && answer.Error == nil, ok
 	}
-	var id, value string
 	for _, option := range elements(field(a.resultOf("new"), "configOptions")) {
-		has, _ := stringField(option, "id")
+		id, _ := stringField(option, "id")
 		current, _ := stringField(option, "currentValue")
-		if has == "" || current == "" {
+		if id == "" || current == "" {
 			continue
 		}
-		if other := otherValue(option, current); other != "" {
-			set("set-config", has, other)
-			set("set-config-back", has, current)
+		values := optionValues(option)
+		listed := slices.Contains(values, current)
+		if listed {
+			if _, answered := set(id, current); !answered {
+				return
+			}
+		}
+		other := slices.IndexFunc(values, func(value string) bool { return value != current })
+		if other < 0 {
+			continue
+		}
+		taken, answered := set(id, values[other])
+		if taken && listed {
+			set(id, current)
+		}
+		if taken || !answered {
 			return
 		}
-		if id == "" {
-			id, value = has, current
-		}
-	}
-	if id != "" {
-		set("set-config", id, value)
 	}
 }
 
-// otherValue is the first value of a config option, also of one with groups, that is
-// another than the current one; empty: it has none.
-func otherValue(option json.RawMessage, current string) string {
+// setConfig labels the requests of configOptions, by their number.
+func setConfig(n int) string { return fmt.Sprintf("set-config-%d", n) }
+
+// optionValues are the values that a config option lists, also in groups.
+func optionValues(option json.RawMessage) (values []string) {
 	for _, o := range elements(field(option, "options")) {
-		if value, _ := stringField(o, "value"); value != "" && value != current {
-			return value
+		if value, _ := stringField(o, "value"); value != "" {
+			values = append(values, value)
 		}
-		if value := otherValue(o, current); value != "" {
-			return value
-		}
+		values = append(values, optionValues(o)...)
 	}
-	return ""
+	return values
 }
 
 // closing closes a session in which a turn is going on.

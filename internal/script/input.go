@@ -12,8 +12,7 @@ import (
 
 // input is the agent's stdin. The script can stop reading it, go on, and close it.
 type input struct {
-	src  io.Reader
-	read sync.Mutex // guards reads of src: held in each, so that close can wait for it
+	src io.Reader
 
 	mu      sync.Mutex // guards what follows
 	flowing chan struct{}
@@ -58,17 +57,11 @@ func (in *input) resume() {
 }
 
 // close closes the descriptor, so that the peer's writes fail. It is no end of input:
-// the agent goes on. A descriptor stays open until the read that is under way is over,
-// and what the peer writes until then is lost without a word: so that is called off
-// first, where it can be.
+// the agent goes on.
 func (in *input) close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.closed = true
-	if d, ok := in.src.(deadliner); ok && d.SetReadDeadline(time.Unix(1, 0)) == nil {
-		in.read.Lock()
-		defer in.read.Unlock()
-	}
 	if c, ok := in.src.(io.Closer); ok {
 		_ = c.Close()
 	}
@@ -99,12 +92,10 @@ func (in *input) lines(done <-chan struct{}, each func([]byte)) (eof bool) {
 	r := bufio.NewReaderSize(in.src, 64<<10)
 	var line []byte
 	for in.wait(done) {
-		in.read.Lock()
 		part, err := r.ReadBytes('\n')
-		in.read.Unlock()
 		line = append(line, part...)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			continue // stop or close called the read off
+			continue // stop called the read off
 		}
 		// What was read ahead waits too while reading is stopped.
 		if len(line) > 0 && in.wait(done) {

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -265,6 +266,12 @@ func (f *Facts) risks() []string {
 		return []string{}
 	}
 	return risks
+}
+
+// Equal reports whether f and g say the same, for tests that compare records with cmp.Diff.
+func (f Facts) Equal(g Facts) bool {
+	f.at, f.every, g.at, g.every = nil, nil, nil, nil
+	return reflect.DeepEqual(f, g)
 }
 
 // Map returns the facts with every text in them changed by change, as for secrets that

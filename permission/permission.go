@@ -2,6 +2,7 @@ package permission
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/coder/acp-go-sdk"
 )
@@ -52,6 +53,15 @@ type Request struct {
 
 	facts *drawn // what Facts has found already; nil for nowhere to keep it
 	once  bool   // Rules: a standing option will not be accepted
+}
+
+// Equal reports whether r and q ask the same, for tests that compare them with cmp.Diff. How
+// the file system is seen makes no difference.
+func (r Request) Equal(q Request) bool {
+	for _, a := range []*Request{&r, &q} {
+		a.Resolve, a.Local, a.LookPath, a.facts, a.once = nil, nil, nil, nil, false
+	}
+	return reflect.DeepEqual(r, q)
 }
 
 // Outcome is what a decision came to, as the result records it.

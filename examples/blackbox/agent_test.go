@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/acp-go-sdk"
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/errand-acp/errand/client"
 	"github.com/errand-acp/errand/client/acptest"
 	"github.com/errand-acp/errand/client/transcript"
@@ -70,6 +73,36 @@ func TestCancelWhileItAsks(t *testing.T) {
 	turn.Stop("cancelled")
 	if _, err := os.Stat(filepath.Join(dir, "hello.txt")); err == nil {
 		t.Error("hello.txt was written")
+	}
+}
+
+// What the kit collects of a turn is plain data, to be compared as a whole.
+func TestSaysAndDoes(t *testing.T) {
+	if *agent != "" {
+		t.Skip("a model does not say the same twice")
+	}
+	agent := acptest.Start(t, underTest(t), options)
+	dir := t.TempDir()
+	turn := agent.Session(dir).Prompt("Write hello.txt")
+	edit := turn.ToolCall("edit")
+	turn.Permission("edit").Allow()
+	turn.Stop("end_turn")
+	if diff := cmp.Diff([]string{"Done."}, turn.Messages()); diff != "" {
+		t.Errorf("what it says (-want +got):\n%s", diff)
+	}
+	done := acp.ToolCallUpdate{
+		ToolCallId: "write-1", Title: new("Write hello.txt"), Kind: new(acp.ToolKindEdit), Status: new(acp.ToolCallStatusCompleted),
+		Locations: []acp.ToolCallLocation{{Path: filepath.Join(dir, "hello.txt")}},
+	}
+	if diff := cmp.Diff(done, edit.Call()); diff != "" {
+		t.Errorf("the tool call, as it ended (-want +got):\n%s", diff)
+	}
+	var kinds []string
+	for _, update := range turn.Updates() {
+		kinds = append(kinds, update.Kind)
+	}
+	if diff := cmp.Diff([]string{"tool_call", "tool_call_update", "agent_message_chunk"}, kinds); diff != "" {
+		t.Errorf("the updates (-want +got):\n%s", diff)
 	}
 }
 

@@ -2,10 +2,12 @@ package proc
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -265,4 +267,30 @@ func TestKilledInWrite(t *testing.T) {
 		t.Errorf("read %d bytes, %v", len(out), err)
 	}
 	checkReport(t, p.Shutdown(patient), Report{Exit: killed, Rung: RungExit, GroupRung: RungExit})
+}
+
+// Nobody but the child has its stdin, however many children are begun at once: once it has
+// closed it, nothing that is written to it is taken.
+func TestStdinIsTheChildsAlone(t *testing.T) {
+	var started sync.WaitGroup
+	for range 8 {
+		started.Go(func() {
+			for range 40 {
+				p, err := Start(background, shell(t, "exec 0<&-; echo closed; exec sleep 100"))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := io.ReadFull(p.Stdout(), make([]byte, len("closed\n"))); err != nil {
+					t.Error(err)
+				}
+				if _, err := p.Stdin().Write([]byte("hello\n")); !errors.Is(err, unix.EPIPE) {
+					t.Errorf("writing to a closed stdin: %v", err)
+				}
+				p.Kill(hang)
+				p.Stdout().Close()
+			}
+		})
+	}
+	started.Wait()
 }

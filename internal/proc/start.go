@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -30,6 +31,8 @@ func Start(ctx context.Context, spec Spec) (_ *Process, err error) {
 		return nil, err
 	}
 
+	starting.Lock()
+	defer starting.Unlock()
 	var ours, theirs files
 	defer func() {
 		theirs.close()
@@ -82,6 +85,12 @@ func Start(ctx context.Context, spec Spec) (_ *Process, err error) {
 	go p.watch()
 	return p, nil
 }
+
+// starting is held while the child's ends of its pipes are open in this process. Another
+// child that is begun then has them until its exec has closed them, which is later than its
+// parent goes on: what is written to an agent that has closed its stdin would be taken, and
+// lost, and its answer waited for in vain.
+var starting sync.Mutex
 
 // check refuses what cannot be started, completes spec and returns the child's argv.
 func check(spec *Spec) (argv []string, err error) {

@@ -11,8 +11,9 @@ import (
 	"github.com/errand-acp/errand/client/transcript"
 )
 
-// message is a frame taken apart, whatever is wrong with it. Absent members are nil, others
-// are parts of the frame and no copies: a recording has many.
+// message is a frame taken apart, whatever is wrong with it: package wire reads what can be
+// acted on and package replay what can be said again, and here what is wrong is the finding.
+// Absent members are nil, others are parts of the frame and no copies: a recording has many.
 type message struct {
 	jsonrpc, method json.RawMessage
 

@@ -173,8 +173,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// However long a conversation is, its diff has an end, and is there soon: cmp.Diff alone
-// takes minutes for the first.
+// However long a conversation is, its diff has an end, and is there soon.
 func TestDiffIsBounded(t *testing.T) {
 	t.Parallel()
 	short := func(what string) []string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"os/exec"
@@ -128,7 +129,8 @@ func TestGuarantees(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("errand is a shell script")
 	}
-	const good = `{"runId":"run-x","stop":"completed","stopReason":"end_turn","output":"PONG","exit":{"code":0,"signal":null,"rung":"eof"}}`
+	// Its id is nobody else's: a process that has it is one of the run.
+	good := `{"runId":"run-` + rand.Text() + `","stop":"completed","stopReason":"end_turn","output":"PONG","exit":{"code":0,"signal":null,"rung":"eof"}}`
 	for what, c := range map[string]struct {
 		printed    string
 		status     int

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"os"
 	"os/exec"
 	"slices"
@@ -13,7 +14,7 @@ func TestNothingLeft(t *testing.T) {
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
 		t.Skip(err)
 	}
-	const run = "run-of-the-interop-test"
+	run := "run-" + rand.Text()
 	if err := nothingLeft(run); err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,9 @@ import (
 
 func TestMain(m *testing.M) {
 	script.Hook() // this binary, started as tryScript does, is the agent
-	// Suites wait more than they work, and side by side.
-	cmdline.Set("test.parallel", "16")
+	if err := cmdline.Set("test.parallel", "16"); err != nil { // suites wait more than they work
+		panic(err)
+	}
 	largeFrame = 256 << 10
 	leak.Main(built.Agent(m))
 }

@@ -25,20 +25,17 @@ func (r *recording) configSets() (sets []configSet, created *call, no *outcome) 
 		o := untried("the session has no config options that can be set")
 		return nil, nil, &o
 	}
-	for {
-		c, no := r.reply(setConfig(len(sets) + 1))
-		if c == nil {
-			if len(sets) > 0 {
-				no = nil
-			}
-			return sets, created, no
-		}
+	if c, no := r.reply(setConfig(1)); c == nil {
+		return nil, nil, no
+	}
+	for c := r.call(setConfig(1)); c != nil; c = r.call(setConfig(len(sets) + 1)) {
 		set := configSet{call: c}
 		set.id, _ = stringField(c.request.Params, "configId")
 		set.value, _ = stringField(c.request.Params, "value")
 		set.current = valueOf(created.answer.Result, set.id) == set.value
 		sets = append(sets, set)
 	}
+	return sets, created, nil
 }
 
 // taken reports whether the answer says that the option was set.

@@ -10,7 +10,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	script.Hook() // this binary, started as tryScript does, is the agent
+	script.Hook()                                              // this binary, started as tryScript does, is the agent
 	if err := cmdline.Set("test.parallel", "16"); err != nil { // suites wait more than they work
 		panic(err)
 	}

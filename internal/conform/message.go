@@ -172,10 +172,12 @@ func sameJSON(a, b json.RawMessage) bool {
 
 func canonical(v json.RawMessage) string {
 	if isNumber(v) { // 1.0 is 1; a whole number that a float64 cannot hold is itself
-		if _, err := strconv.ParseInt(string(bytes.TrimSpace(v)), 10, 64); err != nil {
-			if f, err := strconv.ParseFloat(string(bytes.TrimSpace(v)), 64); err == nil {
-				return strconv.FormatFloat(f, 'f', -1, 64)
-			}
+		text := string(bytes.TrimSpace(v))
+		if _, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return text
+		}
+		if f, err := strconv.ParseFloat(text, 64); err == nil {
+			return strconv.FormatFloat(f, 'f', -1, 64)
 		}
 	}
 	d := json.NewDecoder(bytes.NewReader(v))

@@ -25,7 +25,8 @@ type recording struct {
 	changed chan struct{}          // closed, and replaced, when there is more
 }
 
-// frames counts the messages of a conversation.
+// frames counts the messages of a conversation, and with them the lines of the agent that
+// are none.
 type frames struct{ sent, heard int64 }
 
 func newRecording(theirs *transcript.Writer, overflow func(why string)) *recording {
@@ -84,7 +85,7 @@ func (r *recording) add(e transcript.Entry, bytes int) (full string) {
 	case transcript.FromClient:
 		r.frames.sent += n
 	case transcript.FromAgent:
-		r.frames.heard += n
+		r.frames.heard += max(n, 1)
 	}
 	if e.End != nil {
 		r.talk.Cut = false
@@ -125,17 +126,22 @@ func (r *recording) copy() *transcript.Transcript {
 // is never recorded as a frame.
 const settle = 2 * time.Second
 
+// known is how far the conversation is as the connection has seen it.
+func (a *Agent) known() frames {
+	if a.agent == nil {
+		return frames{}
+	}
+	// The connection counts an answer a moment after it is known here.
+	stats := a.agent.Conn().Stats()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return frames{stats.Sent, max(stats.Received, a.heard) + stats.Noise.Lines}
+}
+
 // sofar is the conversation up to now, nil if there was none: at least all that the test
 // knows of.
 func (a *Agent) sofar() *transcript.Transcript {
-	var known frames
-	if a.agent != nil {
-		// The connection counts an answer a moment after it is known here.
-		stats := a.agent.Conn().Stats()
-		a.mu.Lock()
-		known = frames{stats.Sent, max(stats.Received, a.heard)}
-		a.mu.Unlock()
-	}
+	known := a.known()
 	timer := time.NewTimer(settle)
 	defer timer.Stop()
 	for late := false; ; {

@@ -142,7 +142,7 @@ on session/prompt "Write a file"
       fail -32603 "Internal error" [{"path": []}]
     when other
       tool-update "write-$n" status=failed
-  end`, nil},
+  end`, []string{"permission-error"}},
 	{"fails for good on an error", manners + `
 on session/prompt "Write a file"
   tool "write-$n" "Write conformance.txt" kind=edit status=pending

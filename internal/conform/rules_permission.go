@@ -385,6 +385,8 @@ func judgePermissionError(r *recording) outcome {
 	}
 	after := r.call("error-after")
 	switch {
+	case t.answer.Error != nil:
+		return broken("the turn ended with an error: "+errorText(t.answer.Error), shown...)
 	case after == nil || !after.answered:
 		return broken("the next prompt was not answered", shown...)
 	case after.answer.Error != nil:

@@ -483,7 +483,8 @@ func (r *recording) diedOf(what mark, then string) *outcome {
 	return &o
 }
 
-// parseError returns the answer to the line that was no JSON, and the entries that show it.
+// parseError returns the answer to the line that was no JSON, and the entries that show it: an
+// error for which there is no request, or whose request has had another answer before.
 func (r *recording) parseError() (answer message, at []transcript.Entry, no *outcome) {
 	sent, ok := r.mark("bad-json")
 	if !ok {
@@ -491,14 +492,23 @@ func (r *recording) parseError() (answer message, at []transcript.Entry, no *out
 		return message{}, nil, &o
 	}
 	end, _ := r.mark("odd-frame")
-	expected := map[string]bool{}
+	expected, had := map[string]bool{}, map[string]string{}
 	for i, m := range r.from(transcript.FromClient, 0, end.index) {
 		if i != sent.index && m.ID != nil {
 			expected[canonical(m.ID)] = true
 		}
 	}
+	for _, m := range r.from(transcript.FromAgent, 0, sent.index) {
+		if m.isResponse() {
+			had[canonical(m.ID)] = canonical(m.Error)
+		}
+	}
 	for i, m := range r.from(transcript.FromAgent, sent.index, end.index) {
-		if m.isResponse() && m.Error != nil && !expected[canonical(m.ID)] {
+		if !m.isResponse() || m.Error == nil {
+			continue
+		}
+		before, again := had[canonical(m.ID)]
+		if !expected[canonical(m.ID)] || again && canonical(m.Error) != before {
 			return m, r.at(sent.index, i), nil
 		}
 	}

@@ -176,6 +176,13 @@ func TestJudges(t *testing.T) {
 			> NO
 			< UPDATE "status":"completed";;
 			< END`},
+		{"the prompt fails with its permission request", "permission-error", Fail, `
+			error> PROMPT
+			< ASK
+			> {"id":"p","error":{"code":-32603,"message":"no"}}
+			< {"id":9,"error":{"code":-32603,"message":"no"}}
+			error-after> {"id":10,"method":"session/prompt","params":{"sessionId":"s"}}
+			< {"id":10,"result":{"stopReason":"end_turn"}}`},
 		{"nothing to say no with", "permission-rejected", NotApplicable, `
 			reject> PROMPT
 			< ASK
@@ -219,6 +226,23 @@ func TestJudges(t *testing.T) {
 			> {"id":"stray","result":{}}
 			bad-json> {"id":
 			< {"id":"stray","error":{"code":-32600,"message":"no"}}
+			odd-frame!`},
+		{"the id of an old request for a line that is no JSON", "bad-json-id", Fail, `
+			a> {"id":1,"method":"initialize","params":{}}
+			< {"id":1,"result":{"protocolVersion":1}}
+			bad-json> {"id":
+			< {"id":1,"error":{"code":-32700,"message":"Parse error"}}
+			odd-frame!`},
+		{"an old request that is answered again after a line that is no JSON", "bad-json-id", NotApplicable, `
+			a> {"id":1,"method":"_x","params":{}}
+			< {"id":1,"error":{"code":-32601,"message":"no"}}
+			bad-json> {"id":
+			< {"id":1,"error":{"message":"no","code":-32601}}
+			odd-frame!`},
+		{"a late answer after a line that is no JSON", "bad-json-id", NotApplicable, `
+			a> {"id":1,"method":"_x","params":{}}
+			bad-json> {"id":
+			< {"id":1,"error":{"code":-32601,"message":"no"}}
 			odd-frame!`},
 		{"a permission request that is none", "permission-shape", Fail, `
 			< {"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"c"},"options":[]}}`},

@@ -49,7 +49,7 @@ mutate: ## break the code in small ways; each must turn its row of PARITY red
 	$(GO) run ./internal/mutate
 
 interop: ## drive agents that nobody here wrote, offline, and write docs/agents.md (AGENTS="opencode cline"; all without)
-	$(GO) run ./internal/interop $(AGENTS)
+	$(GO) run ./internal/interop $(or $(AGENTS),$(AGENT))
 
 live: ## drive an agent of yours with your key and its real model (AGENT=opencode)
-	$(GO) run ./internal/interop -live $(AGENT)
+	$(GO) run ./internal/interop -live $(or $(AGENT),$(AGENTS))

@@ -16,7 +16,9 @@
 // checked after each run, and a breach fails the program. So does what an agent is known
 // to do right.
 //
-// What an agent did is kept in reports/, and the document is made of those. An agent that
-// cannot be had here (no npm, no registry, another system) is skipped, and said to be; its
-// last report stays.
+// What an agent did is kept in reports/, and the document is made of those; where it is not
+// what was there before, the program says so at its end. An agent that cannot be had here
+// (no npm, no network, another system) is skipped, and said to be; its last report stays.
+// One that cannot be installed for another reason, such as a digest that is not the pinned
+// one, fails the program.
 package main

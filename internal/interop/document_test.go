@@ -22,9 +22,6 @@ func TestDocument(t *testing.T) {
 	}
 	for _, a := range agents {
 		if reports[a.name] == nil {
-			if a.ok {
-				t.Errorf("%s has not been driven", a.name)
-			}
 			continue
 		}
 		version, err := a.version()
@@ -32,11 +29,6 @@ func TestDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 		check.Equal(t, "version of the report of "+a.name, reports[a.name].Version, version)
-		for _, c := range cases {
-			if reports[a.name].Cases[c.title] == "" {
-				t.Errorf("the report of %s says nothing of %q", a.name, c.title)
-			}
-		}
 	}
 	text, file := document(reports), filepath.Join("../..", docFile)
 	if flag.Lookup("update").Value.String() == "true" {
@@ -50,6 +42,35 @@ func TestDocument(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(written), text); diff != "" {
 		t.Errorf("%s is not what the reports say (-document +reports):\n%s", docFile, diff)
+	}
+}
+
+// promised are the agents whose packages we said that we would drive.
+var promised = strings.Fields("example-go example-ts opencode gemini claude claude-code codex codex-zed copilot cline")
+
+func testDriven(t *testing.T) {
+	reports, err := loadReports(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen, err := choose(promised)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range chosen {
+		r := reports[a.name]
+		if r == nil {
+			t.Errorf("%s was not driven", a.name)
+			continue
+		}
+		for _, c := range cases {
+			if cell := r.Cases[c.title]; cell == "" || cell == "-" && a.model {
+				t.Errorf("the report of %s says nothing of %q", a.name, c.title)
+			}
+		}
+		if r.Ended == "" || r.Kit == "" || r.count(conform.Pass) == 0 {
+			t.Errorf("the report of %s does not say how its process ended, what the test kit says or what it keeps: %+v", a.name, r)
+		}
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
 )
 
 // cache is where agents are installed; git ignores it.
@@ -49,8 +51,33 @@ func npmInstall(ctx context.Context, name, root string) error {
 			return err
 		}
 	}
-	return command(ctx, root, "npm", "ci", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund",
+	err := command(ctx, root, "npm", "ci", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund",
 		"--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000") // a network that is not there is soon known
+	if err != nil && (errors.Is(err, exec.ErrNotFound) || slices.Contains(notHere, npmCode(err.Error()))) {
+		return fmt.Errorf("%w: %w", errNotHere, err)
+	}
+	return err
+}
+
+// errNotHere is that an agent cannot be had here, which is nobody's fault. Whatever else
+// npm complains of is a failure: above all that a package is not the one that is pinned.
+var errNotHere = errors.New("it cannot be installed here")
+
+// notHere are npm's codes for a network that is not there, and for another system.
+var notHere = []string{
+	"ECONNREFUSED", "ECONNRESET", "EHOSTUNREACH", "ENETUNREACH", "ENOTFOUND", "EAI_AGAIN", "EAI_FAIL", "ENOTCACHED",
+	"ETIMEDOUT", "ERR_SOCKET_TIMEOUT", "ECONNECTIONTIMEOUT", "EIDLETIMEOUT", "ERESPONSETIMEOUT", "ETRANSFERTIMEOUT",
+	"EBADPLATFORM",
+}
+
+var codeLine = regexp.MustCompile(`(?m)^npm (?:error|ERR!) code (\S+)\r?$`)
+
+// npmCode is the code of what npm says went wrong.
+func npmCode(said string) string {
+	if found := codeLine.FindStringSubmatch(said); found != nil {
+		return found[1]
+	}
+	return ""
 }
 
 // version is the version that the lock file pins of the agent's own package.

@@ -22,7 +22,11 @@ var liveCases = []string{"prompt", "request allowed", "request rejected", "cance
 func driveLive(ctx context.Context, errand, name string, out io.Writer) error {
 	preset, ok := client.LookupPreset(name)
 	if !ok {
-		return fmt.Errorf("no agent is called %q: `errand agents` lists them", name)
+		var names []string
+		for _, p := range client.Presets() {
+			names = append(names, p.Name)
+		}
+		return fmt.Errorf("no agent called %q is driven live; these are: %s", name, strings.Join(names, ", "))
 	}
 	flags := liveKeys(preset)
 	var missing []string

@@ -113,8 +113,13 @@ func testLive(t *testing.T) {
 
 func TestLiveOfNothing(t *testing.T) {
 	var out bytes.Buffer
-	if err := driveLive(t.Context(), "errand", "nobody", &out); err == nil {
-		t.Error("an unknown agent is none of its errors")
+	for _, name := range []string{"nobody", "demo"} { // errand agents lists demo, which has no model
+		err := driveLive(t.Context(), "errand", name, &out)
+		if err == nil {
+			t.Fatalf("%s is driven", name)
+		}
+		check.Has(t, err.Error(), name, "gemini", "opencode")
+		check.Lacks(t, err.Error(), "errand agents")
 	}
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("GEMINI_API_KEY", "of-the-interop-test")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -16,6 +17,9 @@ import (
 
 	"github.com/errand-acp/errand/internal/conform"
 )
+
+// folder is where this package is: the program runs in the module's root.
+const folder = "internal/interop"
 
 func main() {
 	live := flag.Bool("live", false, "drive an agent that is installed, with its own key and model")
@@ -44,7 +48,7 @@ func run(ctx context.Context, live bool, names []string) error {
 		}
 		return driveLive(ctx, t.errand, names[0], os.Stdout)
 	}
-	if err := command(ctx, ".", "go", "test", "-c", "-o", t.kit, "./internal/interop"); err != nil {
+	if err := command(ctx, ".", "go", "test", "-c", "-o", t.kit, "./"+folder); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(cache, 0o755); err != nil {
@@ -55,32 +59,51 @@ func run(ctx context.Context, live bool, names []string) error {
 	if err != nil {
 		return err
 	}
+	err = driveAll(ctx, chosen, t.drive, os.Stdout)
+	reports, loadErr := loadReports(os.DirFS(folder))
+	if loadErr != nil {
+		return errors.Join(err, loadErr)
+	}
+	return errors.Join(err, os.WriteFile(docFile, []byte(document(reports)), 0o644))
+}
+
+// driveAll installs and drives agents, keeps the reports of what did not fail, and says
+// how they differ from those that were there: one disturbed run is no news of an agent.
+func driveAll(ctx context.Context, chosen []*agent, drive func(context.Context, *agent, string) (*report, error), out io.Writer) error {
+	before, err := loadReports(os.DirFS(folder))
+	if err != nil {
+		return err
+	}
 	var failures []error
+	changed := ""
 	for _, a := range chosen {
 		root, err := a.install(ctx)
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			failures = append(failures, context.Cause(ctx))
+			break
 		}
-		if err != nil {
-			fmt.Printf("\nSKIPPED %s: it cannot be installed here, and what the document says of it is of another time: %v\n\n", a.name, err)
+		if errors.Is(err, errNotHere) {
+			fmt.Fprintf(out, "\nSKIPPED %s: %v\nWhat the document says of it is of another time.\n\n", a.name, err)
 			continue
 		}
-		r, err := t.drive(ctx, a, root)
+		if err != nil {
+			failures = append(failures, fmt.Errorf("%s is not installed: %w", a.name, err))
+			continue
+		}
+		r, err := drive(ctx, a, root)
 		if err == nil {
 			err = r.save(a.name)
 		}
 		if err != nil {
 			failures = append(failures, err)
+			continue
+		}
+		for _, change := range r.changes(before[a.name]) {
+			changed += "\n" + a.name + ", " + change
 		}
 	}
-	if err := errors.Join(failures...); err != nil {
-		return err
-	}
-	reports, err := loadReports(os.DirFS("internal/interop"))
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(docFile, []byte(document(reports)), 0o644)
+	fmt.Fprintf(out, "\nChanged in the reports:%s\n", cmp.Or(changed, " nothing"))
+	return errors.Join(failures...)
 }
 
 // choose returns the agents of these names, all where there is none.

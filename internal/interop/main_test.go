@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/errand-acp/errand/client"
+	"github.com/errand-acp/errand/internal/check"
 )
 
 func TestNothingLeft(t *testing.T) {
@@ -56,5 +57,26 @@ func TestAgents(t *testing.T) {
 	}
 	if _, err := choose([]string{"gemini", "nobody"}); err == nil {
 		t.Error("an unknown name is taken")
+	}
+}
+
+// Who takes the one variable for the other does not drive all agents, or none.
+func TestMake(t *testing.T) {
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skip(err)
+	}
+	for _, name := range []string{"MAKEFLAGS", "MAKELEVEL", "AGENT", "AGENTS"} { // of the make that runs the tests
+		t.Setenv(name, "")
+	}
+	for _, target := range []string{"interop", "live"} {
+		for _, variable := range []string{"AGENT", "AGENTS"} {
+			cmd := exec.Command("make", "-n", target, variable+"=gemini")
+			cmd.Dir = "../.."
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", cmd, err, out)
+			}
+			check.Has(t, string(out), "internal/interop", " gemini")
+		}
 	}
 }

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/errand-acp/errand/internal/conform"
 )
@@ -39,13 +42,39 @@ func (r *report) count(verdict conform.Verdict) int {
 // broken says that the agent does not keep the rule of this verdict.
 func broken(v conform.Verdict) bool { return v == conform.Fail || v == conform.Warn }
 
+// cells are all that the report says, by what it is said of.
+func (r *report) cells() map[string]string {
+	cells := map[string]string{"version": r.Version, "process ended by": r.Ended, "test kit": r.Kit}
+	maps.Copy(cells, r.Cases)
+	for rule, verdict := range r.Verdicts {
+		cells[rule] = string(verdict)
+	}
+	return cells
+}
+
+// changes tells where it says something else than the one before it.
+func (r *report) changes(before *report) (changes []string) {
+	if before == nil {
+		return []string{"report: (none) -> its first"}
+	}
+	was, is := before.cells(), r.cells()
+	both := maps.Clone(was)
+	maps.Copy(both, is)
+	for _, cell := range slices.Sorted(maps.Keys(both)) {
+		if was[cell] != is[cell] {
+			changes = append(changes, fmt.Sprintf("%s: %s -> %s", cell, cmp.Or(was[cell], "(none)"), cmp.Or(is[cell], "(none)")))
+		}
+	}
+	return changes
+}
+
 // save writes the report of an agent.
 func (r *report) save(name string) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join("internal/interop/reports", name+".json"), append(text, '\n'), 0o644)
+	return os.WriteFile(filepath.Join(folder, "reports", name+".json"), append(text, '\n'), 0o644)
 }
 
 // loadReports reads the reports of the agents that have been driven.

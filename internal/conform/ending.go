@@ -14,6 +14,8 @@ import (
 // life is one process of a scene, in the entries [from, end].
 type life struct {
 	from, end int
+	// last is the last line that was written to it while it was there; -1: none.
+	last int
 	// died: it ended by itself, with its stdin open and without a signal of ours.
 	died bool
 }
@@ -28,10 +30,37 @@ func (r *recording) lives() (all []life) {
 		told := slices.ContainsFunc(r.marks, func(m mark) bool {
 			return (m.label == markEOF || m.label == markSignal) && m.index >= from && m.index <= i
 		})
-		all = append(all, life{from, i, e.End.Rung == string(proc.RungExit) && !told})
+		all = append(all, life{from, i, r.lastTo(from, i), e.End.Rung == string(proc.RungExit) && !told})
 		from = i + 1
 	}
 	return all
+}
+
+// lastTo is the last line that was written to the agent of entries [from, end] before its
+// stdout ended; -1: none.
+func (r *recording) lastTo(from, end int) int {
+	for _, m := range r.marks {
+		if m.label == markOver && from <= m.index && m.index < end {
+			end = m.index
+		}
+	}
+	for i := end - 1; i >= from; i-- {
+		if r.entries[i].From == transcript.FromClient {
+			return i
+		}
+	}
+	return -1
+}
+
+// thenGone says how the agent ended by itself after it had answered a request, or instead,
+// and before anything else was asked of it; empty: it did not.
+func (c *call) thenGone() string {
+	for _, l := range c.r.lives() {
+		if l.died && l.from <= c.sentAt && c.sentAt <= l.last && (l.last == c.sentAt || c.answered && l.last < c.answerAt) {
+			return c.r.gone(l.end)
+		}
+	}
+	return ""
 }
 
 // death is the first life that ended by itself.
@@ -74,6 +103,8 @@ func (r *recording) lastTail() []transcript.Entry {
 	return nil
 }
 
+const hadExited = "the agent had exited"
+
 // gone says how the agent ended that was there at an index, for somebody who has waited for
 // it in vain.
 func (r *recording) gone(at int) string {
@@ -84,7 +115,7 @@ func (r *recording) gone(at int) string {
 		if !l.died {
 			break
 		}
-		text := "the agent had exited" + exitText(r.entries[l.end].End)
+		text := hadExited + exitText(r.entries[l.end].End)
 		for _, e := range slices.Backward(r.tail(l)) {
 			if e.From == transcript.FromStderr && strings.TrimSpace(e.Text) != "" {
 				text += fmt.Sprintf("; the end of its stderr: %q", short(strings.TrimSpace(e.Text), 200))

@@ -103,6 +103,32 @@ func TestGoneBefore(t *testing.T) {
 	}
 }
 
+// An agent that ends by itself, whatever it has answered before, is told of.
+func TestEndsAreTold(t *testing.T) {
+	t.Parallel()
+	const loads = `on initialize; answer {"agentCapabilities": {"loadSession": true, "sessionCapabilities": {"close": {}, "resume": {}, "list": {}}}}` + "\n"
+	for name, tt := range map[string]struct{ src, auth string }{
+		"after a login":           {"on authenticate; reply {}; exit 0", "key"},
+		"after a mode":            {`on session/new; answer {"modes": {"currentModeId": "a", "availableModes": [{"id": "a", "name": "A"}]}}` + "\non session/set_mode; reply {}; exit 0", ""},
+		"after a list":            {loads + `on session/list; reply {"sessions": []}; exit 0`, ""},
+		"after a load":            {loads + "on session/prompt; text pong\non session/load; reply {}; exit 0", ""},
+		"after a resume":          {loads + "on session/prompt; text pong\non session/resume; reply {}; exit 0", ""},
+		"after a close":           {loads + "on session/close; reply {}; exit 0", ""},
+		"after a bad directory":   {`on session/new "nowhere"; fail -32602 No; exit 0`, ""},
+		"after a turn":            {"on session/prompt; text pong; stop end_turn; exit 0", ""},
+		"instead of a tool call":  {`on session/prompt "Write a file"; exit 0`, ""},
+		"instead of a second one": {"on session/new; if $n is 2; exit 0; end", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			report := tryScript(t, tt.src, &Options{AuthMethod: tt.auth, ExitTimeout: 2 * time.Second})
+			if !slices.ContainsFunc(report.Findings, func(f Finding) bool { return f.broken() && strings.Contains(f.Why, hadExited) }) {
+				t.Errorf("nothing tells of it:\n%s", report.Table())
+			}
+		})
+	}
+}
+
 // Who wants a login may want a variable that was kept back.
 func TestLoginKeptBack(t *testing.T) {
 	t.Setenv("ERRAND_TEST_API_KEY", "sesame-sesame-sesame")

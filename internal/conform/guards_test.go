@@ -3,6 +3,7 @@ package conform
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 var blankLines = regexp.MustCompile(`\n\s*\n`)
 
 // outcomeOf is what a rule says of lines as record takes them, and of two more sorts: "< TEXT x"
-// is a line of the agent that is no frame, and "< GONE rung" the end of the agent.
+// is a line of the agent that is no frame, and "< GONE rung [status or signal]" the end of the agent.
 func outcomeOf(t *testing.T, id, lines string) outcome {
 	t.Helper()
 	i := slices.IndexFunc(Rules(), func(r Rule) bool { return r.ID == id })
@@ -27,11 +28,17 @@ func outcomeOf(t *testing.T, id, lines string) outcome {
 	r := record(name, blankLines.ReplaceAllString(lines, "\n"))
 	for i := range r.entries {
 		e := &r.entries[i]
-		if text, ok := strings.CutPrefix(string(e.Frame), "TEXT "); ok {
-			e.Frame, e.Text = nil, text
+		if text, ok := strings.CutPrefix(string(e.Frame), "TEXT"); ok {
+			e.Frame, e.Text = nil, strings.TrimPrefix(text, " ")
 		}
-		if rung, ok := strings.CutPrefix(string(e.Frame), "GONE "); ok {
+		if gone, ok := strings.CutPrefix(string(e.Frame), "GONE "); ok {
+			rung, how, _ := strings.Cut(gone, " ")
 			*e = transcript.Entry{At: e.At, End: &transcript.End{Rung: rung}}
+			if code, err := strconv.Atoi(how); err == nil {
+				e.End.Code = &code
+			} else if how != "" {
+				e.End.Signal = &how
+			}
 		}
 	}
 	return rule.judge(r)
@@ -127,6 +134,7 @@ func TestGuards(t *testing.T) {
 		{"ended by itself in the middle of a message", "stdout-messages", Fail, hello + `
 			< TEXT {"jsonrpc":"2.0","met
 			< GONE exit`},
+		{"blank lines", "stdout-messages", Pass, hello + "< TEXT\n" + new},
 		{"ended by us, with a last word", "stdout-messages", Fail, hello + `
 			eof!
 			< TEXT Bye!
@@ -203,6 +211,70 @@ func TestGuards(t *testing.T) {
 			sigterm!
 			exit! exited
 			< GONE exit`},
+		{"exited on EOF", "exit-on-eof", Pass, hello + "eof!\nover!\nexit! exited\n< GONE exit 0"},
+		{"exited on EOF, with a status", "exit-on-eof", Fail, hello + "eof!\nover!\nexit! exited\n< GONE exit 3"},
+		{"crashed on EOF", "exit-on-eof", Fail, hello + "eof!\nover!\nexit! exited\n< GONE exit SIGSEGV"},
+		{"exited on EOF in a turn, with a status", "exit-on-eof-in-turn", Pass, hello + "eof!\nover!\nexit! exited\n< GONE exit 3"},
+		{"crashed on EOF in a turn", "exit-on-eof-in-turn", Fail, hello + "eof!\nover!\nexit! exited\n< GONE exit SIGSEGV"},
+		{"ended by the SIGTERM that it got", "exit-on-sigterm", Pass, hello + "sigterm!\nover!\nexit! exited\n< GONE exit SIGTERM"},
+		{"exited on SIGTERM, with a status", "exit-on-sigterm", Pass, hello + "sigterm!\nover!\nexit! exited\n< GONE exit 143"},
+		{"crashed on SIGTERM", "exit-on-sigterm", Fail, hello + "sigterm!\nover!\nexit! exited\n< GONE exit SIGSEGV"},
+		{"crashed on SIGTERM in a turn", "exit-on-sigterm-in-turn", Fail, hello + "sigterm!\nover!\nexit! exited\n< GONE exit SIGABRT"},
+		{"there until its stdin ended", "exit-unasked", Pass, hello + "eof!\nover!\n< GONE exit 0"},
+		{"there until the ladder ended it", "exit-unasked", Pass, hello + "over!\n< GONE eof"},
+		{"gone after an answer", "exit-unasked", Fail, hello + new + "over!\n< GONE exit 0"},
+		{"gone after an answer, in a fresh process", "exit-unasked", Fail, hello + "over!\n< GONE eof\n" + load + done + "over!\n< GONE exit 0"},
+		{"gone without a word", "exit-unasked", NotApplicable, `initialize> {"id":0,"method":"initialize","params":{}}` + "\nover!\n< GONE exit 0"},
+		{"loaded, and gone", "load-available", Fail, talk + load + done + `
+			over!
+			load-prompt> ` + goOn + `load-prompt/unanswered! gone
+			< GONE exit 0`},
+		{"loaded, and gone at the prompt", "load-available", Fail, talk + load + done + `load-prompt> ` + goOn + `
+			over!
+			load-prompt/unanswered! gone
+			< GONE exit 0`},
+		{"resumed, and gone", "resume-available", Fail, talk + resume + done + "over!\n< GONE exit 0"},
+		{"resumed, and another one gone before", "resume-available", NotApplicable, talk + load + done + "over!\n< GONE exit 0\n" + resume + done},
+		{"gone after a turn", "prompt-again", Fail, hello + new + `
+			text> PROMPT
+			< SAY
+			< END
+			over!
+			resource_link> {"id":7,"method":"session/prompt","params":{"sessionId":"s"}}
+			resource_link/unanswered! gone
+			< GONE exit 0`},
+		{"gone after a turn in which it asked", "prompt-again", Fail, hello + new + `
+			text> PROMPT
+			< SAY
+			< END
+			again> PROMPT
+			< ASK
+			> NO
+			< END
+			over!
+			< GONE exit 0`},
+		{"gone in the middle of another turn", "prompt-again", NotApplicable, hello + new + `
+			text> PROMPT
+			< SAY
+			< END
+			resource_link> {"id":7,"method":"session/prompt","params":{"sessionId":"s"}}
+			over!
+			resource_link/unanswered! gone
+			< GONE exit 0`},
+		{"gone when it had refused a relative directory", "session-after-refusal", Fail, hello + new + `
+			new-relative> {"id":2,"method":"session/new","params":{"cwd":"."}}
+			< {"id":2,"error":{"code":-32602,"message":"no"}}
+			over!
+			new-missing> {"id":3,"method":"session/new","params":{"cwd":"/nowhere"}}
+			new-missing/unanswered! gone
+			< GONE exit 0`},
+		{"gone before a directory that does not exist", "cwd-missing", NotApplicable, hello + new + `
+			new-relative> {"id":2,"method":"session/new","params":{"cwd":"."}}
+			< {"id":2,"error":{"code":-32602,"message":"no"}}
+			over!
+			new-missing> {"id":3,"method":"session/new","params":{"cwd":"/nowhere"}}
+			new-missing/unanswered! gone
+			< GONE exit 0`},
 		{"a fresh process after one that has ended", "load-available", Fail, hello + `
 			over!
 			< GONE eof
@@ -350,6 +422,19 @@ func TestGuards(t *testing.T) {
 				t.Errorf("%s: %s: %s, want %s", tt.rule, o.verdict, o.why, tt.want)
 			}
 		})
+	}
+}
+
+// Who names a method of authentication that there is none of hears which there are.
+func TestNamesMethods(t *testing.T) {
+	const want = `it advertises no method "nosuch"; there is "tok"`
+	o := outcomeOf(t, "auth-login", `
+		initialize> {"id":0,"method":"initialize","params":{}}
+		< {"id":0,"result":{"protocolVersion":1,"authMethods":[{"id":"tok","name":"T"}]}}
+		authenticate> {"id":1,"method":"authenticate","params":{"methodId":"nosuch"}}
+		< {"id":1,"error":{"code":-32602,"message":"no"}}`)
+	if o.verdict != NotApplicable || !strings.Contains(o.why, want) {
+		t.Errorf("%s: %s; want %s", o.verdict, o.why, want)
 	}
 }
 

@@ -261,3 +261,13 @@ func TestHabits(t *testing.T) {
 		})
 	}
 }
+
+// The agent that is built into the command line breaks no rule.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	for _, f := range tryScript(t, read(t, "../script/demo.script"), nil).Findings {
+		if f.broken() {
+			t.Error(explain(f))
+		}
+	}
+}

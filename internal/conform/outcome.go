@@ -40,9 +40,12 @@ func untried(why string) outcome { return outcome{verdict: NotApplicable, why: w
 func (o outcome) weight() int {
 	switch o.verdict {
 	case Fail:
-		return 2
+		return 3
 	case Pass:
 		return 1
 	}
 	return 0
 }
+
+// elsewhere is the weight of what another rule tells: it is not kept.
+const elsewhere = 2

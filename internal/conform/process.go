@@ -207,13 +207,18 @@ const (
 	markSignal = "sigterm"
 )
 
-// alive reports whether the agent is there and listens, after a moment for what it has done
-// before: a crash is not to be taken for what comes of that which we do next.
+// lull gives the agent a moment to end in for what it has done before: that is not to be
+// taken for what comes of that which we do next.
+func (a *actor) lull() {
+	a.find(a.now(), midTurn, func(int) bool { return false }) // no longer than its stdout is open
+}
+
+// alive reports whether the agent is there and listens, after a lull.
 func (a *actor) alive() bool {
 	if a.p == nil {
 		return false
 	}
-	a.find(a.now(), midTurn, func(int) bool { return false }) // no longer than its stdout is open
+	a.lull()
 	return !a.dead() && !a.isOver() && a.p.Running()
 }
 
@@ -336,8 +341,9 @@ func (a *actor) end() {
 	if a.run.Err() != nil {
 		graces = proc.Graces{Kill: graces.Kill}
 	}
-	if !a.isHalted() {
-		a.dead() // so that it is seen to have ended by itself
+	if !a.isHalted() { // so that it is seen to have ended by itself
+		a.lull()
+		a.dead()
 	}
 	report := p.Shutdown(graces)
 	p.Stdout().Close()

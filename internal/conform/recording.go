@@ -289,6 +289,16 @@ func short(s string, n int) string {
 	return s[:n] + "…"
 }
 
+// ending is how the agent ended that was there at an index; nil: it has not.
+func (r *recording) ending(at int) *transcript.End {
+	for _, e := range r.entries[min(at, len(r.entries)):] {
+		if e.End != nil {
+			return e.End
+		}
+	}
+	return nil
+}
+
 // end returns how the agent ended that was there at an index, and the last it said before.
 func (r *recording) end(from int) (list []transcript.Entry) {
 	last := -1

@@ -66,7 +66,7 @@ var authRules = []Rule{
 			case no != nil:
 				return *no
 			case login.answer.Error != nil:
-				return untried("authenticate was answered with an error: " + errorText(login.answer.Error))
+				return untried("authenticate was answered with an error: " + errorText(login.answer.Error) + r.methodsHint(login))
 			}
 			c, no := r.reply("new-after")
 			switch {
@@ -88,4 +88,15 @@ var authRules = []Rule{
 			return kept("session/new was refused before it, and answered with a session after it", append(append(before.entries(), login.entries()...), c.entries()...)...)
 		},
 	},
+}
+
+// methodsHint says which methods there are, where the one that authenticate named is none of
+// them.
+func (r *recording) methodsHint(login *call) string {
+	hello, no := r.result("initialize")
+	if no != nil {
+		return ""
+	}
+	named, _ := stringField(login.request.Params, "methodId")
+	return methodsHint(hello.answer.Result, named)
 }

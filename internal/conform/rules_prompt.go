@@ -187,6 +187,11 @@ func judgeAgain(r *recording) outcome {
 	if no != nil {
 		return *no
 	}
+	for _, t := range r.turns() {
+		if gone := t.thenGone(); t.hasResult && gone != "" {
+			return broken("after the end of a turn "+gone, t.entries()...)
+		}
+	}
 	c, no := r.reply("again")
 	switch {
 	case c != nil && !c.answered:

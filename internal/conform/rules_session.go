@@ -140,8 +140,12 @@ var sessionRules = []Rule{
 		scenes: []string{"directories"},
 		judge: func(r *recording) outcome {
 			for _, label := range []string{"new-relative", "new-missing", "new-file", "new-without-cwd"} {
-				if c := r.call(label); c != nil && c.died() {
-					return broken("a wrong request was the end of it: "+c.why, c.entries()...)
+				c := r.call(label)
+				if c == nil {
+					continue
+				}
+				if gone := c.thenGone(); gone != "" {
+					return brokenf(c.entries(), "session/new with %s was the end of it: %s", short(string(c.request.Params), 200), gone)
 				}
 			}
 			wrong, no := r.reply("new-without-cwd")

@@ -71,7 +71,7 @@ var updateRules = []Rule{
 	},
 	{
 		ID: "update-values", Title: "statuses, kinds and priorities are those that the schema lists", Level: Manners,
-		Quote: "A client chooses icons and order by them; one that decodes strictly loses the whole update over a status that it does not know.",
+		Quote: "A client chooses icons and order by them; one that decodes strictly loses the whole update over a status that it does not know. The lists grow without a new version of the protocol, and so this is no MUST.",
 		judge: judgeValues,
 	},
 	{

@@ -19,7 +19,7 @@ const (
 var wireRules = []Rule{
 	{
 		ID: "stdout-messages", Title: "there is nothing but messages on stdout", Level: Must,
-		Quote:  "The agent MUST NOT write anything to its stdout that is not a valid ACP message.",
+		Quote:  "The agent MUST NOT write anything to its stdout that is not a valid ACP message. (A blank line is let through: it is a delimiter with nothing before it)",
 		Source: transportsPage + "#stdio",
 		judge:  judgeStdout,
 	},
@@ -338,7 +338,7 @@ func judgeStdout(r *recording) outcome {
 		case r.isEcho(i):
 			return broken("a line of its stdout is what it had read", e)
 		case e.Frame == nil && strings.TrimSpace(e.Text) == "":
-			// a blank line ends nothing and begins nothing
+			// a blank line is nothing but a delimiter
 		case e.Frame == nil && r.cutOff(i):
 			// it has ended in the middle of a message, because we have asked it to
 		case e.Frame == nil:

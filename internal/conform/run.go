@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -210,6 +211,8 @@ var sceneBound time.Duration = 6
 type played struct {
 	report SceneReport
 	shut   string // see recording.shut
+	// endedAfter is what was the end of an agent that ended by itself.
+	endedAfter string
 	// findings are what it shows of each rule of the trial; nil: the rule is not for it.
 	findings []*Finding
 	agent    Report // what learn has learnt
@@ -220,7 +223,10 @@ func (t *trial) judged(r *recording) *played {
 	p := &played{shut: r.shut(), report: SceneReport{
 		Name: r.scene, Ms: r.length().Milliseconds(), Stopped: r.stopped, Entries: append([]transcript.Entry{}, r.lastTail()...),
 	}}
-	_, p.report.died = r.death()
+	l, died := r.death()
+	if p.report.died = died; died && l.last >= 0 {
+		p.endedAfter = named(r.message(l.last))
+	}
 	p.agent.learn(r)
 	for _, rule := range t.rules {
 		var f *Finding
@@ -232,12 +238,40 @@ func (t *trial) judged(r *recording) *played {
 	return p
 }
 
+// tellOnce leaves it to the other rules to tell of an agent's end by itself, where one does,
+// also if that was in another scene.
+func tellOnce(rules []Rule, all []*played) {
+	at := slices.IndexFunc(rules, func(r Rule) bool { return r.ID == exitUnasked })
+	if at < 0 {
+		return
+	}
+	tells := map[string]string{} // the rules, by what they show to have been the end of it
+	for _, p := range all {
+		for i, f := range p.findings {
+			if i == at || f == nil || !f.broken() || !strings.Contains(f.Why, hadExited) {
+				continue
+			}
+			for _, e := range f.Entries {
+				if e.From == transcript.FromClient {
+					tells[named(parseMessage(e))] = f.Rule.ID
+				}
+			}
+		}
+	}
+	for _, p := range all {
+		if f := p.findings[at]; f.broken() && tells[p.endedAfter] != "" {
+			f.Verdict, f.Why, f.weight = NotApplicable, "it did not, of which "+tells[p.endedAfter]+" tells", elsewhere
+		}
+	}
+}
+
 // report puts together what the scenes have shown.
 func (t *trial) report(begun time.Time, all []*played) *Report {
 	report := &Report{
 		SchemaVersion: 1, StartedAt: begun, Command: t.command(), WithheldEnv: append([]string{}, t.withheld...),
 		Findings: []Finding{}, Scenes: []SceneReport{},
 	}
+	tellOnce(t.rules, all)
 	for _, p := range all {
 		report.Scenes = append(report.Scenes, p.report)
 		if report.ProtocolVersion == nil && report.Agent == nil {

@@ -16,10 +16,18 @@ var sceneDirectories = scene{
 			return
 		}
 		a.call("new-control", "session/new", newParams(a.mkdir("control"))) // some have one session only
-		a.call("new-relative", "session/new", newParams("."))
-		a.call("new-missing", "session/new", newParams(a.path("nowhere")))
-		a.call("new-file", "session/new", newParams(file))
-		a.call("new-without-cwd", "session/new", map[string]any{"mcpServers": []any{}})
+		for _, wrong := range []struct {
+			label  string
+			params map[string]any
+		}{
+			{"new-relative", newParams(".")},
+			{"new-missing", newParams(a.path("nowhere"))},
+			{"new-file", newParams(file)},
+			{"new-without-cwd", map[string]any{"mcpServers": []any{}}},
+		} {
+			a.call(wrong.label, "session/new", wrong.params)
+			a.lull()
+		}
 		meta := newParams(a.mkdir("meta"))
 		meta["_meta"] = map[string]any{"errand.example/check": []any{1, "two", nil}}
 		a.call("new-meta", "session/new", meta)

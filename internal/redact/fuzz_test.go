@@ -41,46 +41,87 @@ func naive(patterns []string, s string, cut bool) string {
 	return b.String()
 }
 
-// layers are how a text reads at each level; for their memory.
-type layers [levels + 1][]unit
+// layers are how a text reads as part of so many URLs in so many JSON strings; for their
+// memory.
+type layers [levels + 1][levels + 1][]unit
 
 // occurs returns where the longest pattern ends that s has at i, if it has one there, and
 // whether there may be one that s ends in.
 func (l *layers) occurs(patterns []string, s string, i int) (to int, open bool) {
-	escape := s[i] == '\\'
-	if !escape && !slices.ContainsFunc(patterns, func(p string) bool { return p[0] == s[i] }) {
+	special := strings.ContainsAny(s[i:i+1], `\%+`)
+	if !special && !slices.ContainsFunc(patterns, func(p string) bool { return p[0] == s[i] }) {
 		return 0, false
 	}
-	l[0] = l[0][:0]
+	l[0][0] = l[0][0][:0]
 	for j := i; j < len(s); j++ {
-		l[0] = append(l[0], unit{s[j : j+1], j + 1})
+		l[0][0] = append(l[0][0], unit{s[j : j+1], j + 1})
 	}
 	broken := false
 	for level := range l {
 		if level > 0 {
-			l[level], broken = decode(l[level][:0], l[level-1], broken)
-			if before := len(strings.TrimRight(s[:i], `\`)); escape && (i-before)%2 == 1 {
+			l[level][0], broken = decode(l[level][0][:0], l[level-1][0], broken)
+			if before := len(strings.TrimRight(s[:i], `\`)); s[i] == '\\' && (i-before)%2 == 1 {
 				continue // it is itself escaped
 			}
 		}
-		for _, p := range patterns {
-			end, alike := i, true
-			for _, u := range l[level] {
-				if p == "" || !alike {
-					break
-				}
-				p, alike = strings.CutPrefix(p, u.text)
-				end = u.end
+		for urls := range l[level] {
+			if urls > 0 {
+				l[level][urls] = decodeURL(l[level][urls][:0], l[level][urls-1], broken)
 			}
-			switch {
-			case alike && p == "":
-				to = max(to, end)
-			case alike && !broken:
-				open = true
+			for _, p := range patterns {
+				end, alike := i, true
+				for _, u := range l[level][urls] {
+					if p == "" || !alike {
+						break
+					}
+					text := u.text
+					if text == blank {
+						if text = "+"; p[0] == ' ' {
+							text = " "
+						}
+					}
+					p, alike = strings.CutPrefix(p, text)
+					end = u.end
+				}
+				switch {
+				case alike && p == "":
+					to = max(to, end)
+				case alike && !broken:
+					open = true
+				}
 			}
 		}
 	}
 	return to, open
+}
+
+// blank is what + is in a URL: itself, or a blank.
+const blank = "+ "
+
+// decodeURL appends what a text says as a part of a URL, up to where that ends.
+func decodeURL(out, in []unit, broken bool) []unit {
+	for len(in) > 0 {
+		text, size := in[0].text, 1
+		if text == "+" {
+			text = blank
+		}
+		if text == "%" {
+			digits := ""
+			for _, u := range in[1:min(3, len(in))] {
+				digits += u.text
+			}
+			c, err := url.PathUnescape("%" + digits)
+			switch whole := len(in) > 2; {
+			case err == nil && len(c) == 1 && whole:
+				text, size = c, 3
+			case !whole && !broken && strings.Trim(digits, "0123456789abcdefABCDEF") == "":
+				return out
+			}
+		}
+		out = append(out, unit{text, in[size-1].end})
+		in = in[size:]
+	}
+	return out
 }
 
 // unit is a character, or a byte of one, and where it ends.
@@ -152,6 +193,7 @@ func FuzzRedact(f *testing.F) {
 	f.Add("aaaaaaaa|aaaaaaaab", "aaaaaaaaaaaaaaaab aaaaaaa", []byte{7})
 	f.Add("a\"<b>&cdé|12345678\n87654321", "a\\\"\\u003cb\\u003e\\u0026cd\\u00e9 12345678\\n87654321", []byte{0, 5})
 	f.Add("\xff\xff\xff\xff\xff\xff\xff\xff", "\xff\xff\xff\xff\xff\xff\xff\xff\xff", []byte{4})
+	f.Add("ab+/cd=ef/gh+12345|100%_sure|ab cd\xe9 ef", "ab%2B/cd%3Def/gh%2B12345 100%25_sure ab+cd%e9%20ef ab%252b\\u00252fcd%3", []byte{9, 6, 3, 1})
 	f.Fuzz(func(t *testing.T, list, text string, pieces []byte) {
 		if len(list) > 200 || len(text) > 300 {
 			return // the naive form is slow
@@ -209,10 +251,16 @@ func FuzzRedact(f *testing.F) {
 				continue
 			}
 			gone("as it is", out.String(), secret)
+			for _, form := range []string{url.QueryEscape(secret), url.PathEscape(secret), encoded(secret, pieces), encoded(encoded(secret, pieces), pieces)} {
+				gone("encoded", r.String("x"+form+"y"), form)
+				if utf8.ValidString(form) {
+					gone("encoded, in JSON", r.String("x"+escaped(form, pieces)+"y"), escaped(form, pieces))
+				}
+			}
 			if utf8.ValidString(secret) {
 				inJSON, _ := json.Marshal(secret)
 				twice, _ := json.Marshal(string(inJSON))
-				for _, form := range []string{string(inJSON[1 : len(inJSON)-1]), strings.Trim(strconv.QuoteToASCII(secret), `"`), string(twice[3 : len(twice)-3]), url.QueryEscape(secret), url.PathEscape(secret)} {
+				for _, form := range []string{string(inJSON[1 : len(inJSON)-1]), strings.Trim(strconv.QuoteToASCII(secret), `"`), string(twice[3 : len(twice)-3])} {
 					if json.Valid([]byte(`"` + form + `"`)) { // QuoteToASCII has escapes of Go's own
 						gone("escaped", r.String("x"+form+"y"), form)
 					}
@@ -232,8 +280,8 @@ func beginsOne(patterns []string, s string) bool {
 	return open
 }
 
-// FuzzEscapes writes a secret in all the ways that JSON has, and looks for it with JSON's
-// own eyes: in text nothing is left of it, and the rest is as it was.
+// FuzzEscapes writes a secret in all the ways that JSON and URLs have, and looks for it with
+// JSON's own eyes: in text nothing is left of it, and the rest is as it was.
 func FuzzEscapes(f *testing.F) {
 	f.Add("wJalrXUtnFEMI+K7MDENG+bPxRfiCYEXAMPLEKEY==", "", []byte{0, 1, 2, 3})
 	f.Add("pass\"<&>\\word\n\u2028/", "\\", []byte{3, 1, 4, 1, 5, 9, 2, 6})
@@ -247,9 +295,16 @@ func FuzzEscapes(f *testing.F) {
 			return
 		}
 		check.Cost(t, len(secret)+len(before))
-		for depth := 1; depth <= levels; depth++ {
-			text := text
-			for range depth {
+		for depth := range (levels + 1) * (levels + 1) {
+			urls, strs := depth%(levels+1), depth/(levels+1)
+			text := secret
+			for range urls {
+				text = encoded(text, ways)
+			}
+			if text = before + "(" + text + ")"; !utf8.ValidString(text) {
+				continue // half a character is encoded
+			}
+			for range strs {
 				text = escaped(text, ways)
 				ways = append(ways[:len(ways):len(ways)], byte(len(text)))
 			}
@@ -263,7 +318,7 @@ func FuzzEscapes(f *testing.F) {
 			if out.String() != got {
 				t.Errorf("the writer wrote %q, String gives %q", out.String(), got)
 			}
-			for range depth {
+			for range strs {
 				doc := `"` + got + `"`
 				if err := json.Unmarshal([]byte(doc), &got); err != nil {
 					t.Fatalf("%q became %q, which is no JSON: %v", text, doc, err)
@@ -304,6 +359,29 @@ func escaped(s string, ways []byte) string {
 			b.WriteString(`\` + `"\/bfnrt`[short:short+1])
 		default:
 			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+// encoded writes a string as it stands in a URL, each byte in one of its ways, but not what
+// would read otherwise then.
+func encoded(s string, ways []byte) string {
+	var b strings.Builder
+	for i := range len(s) {
+		way := byte(i)
+		if len(ways) > 0 {
+			way = ways[i%len(ways)] >> 2
+		}
+		switch c := s[i]; {
+		case way%4 == 1 || c == '%':
+			fmt.Fprintf(&b, "%%%02x", c)
+		case way%4 == 2:
+			fmt.Fprintf(&b, "%%%02X", c)
+		case way%4 == 3 && c == ' ':
+			b.WriteByte('+')
+		default:
+			b.WriteByte(c)
 		}
 	}
 	return b.String()

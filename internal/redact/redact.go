@@ -23,11 +23,12 @@ type Redactor struct {
 
 // New returns a Redactor of the secrets. Those shorter than [Shortest] and blank ones are
 // ignored. A secret is found as it is, without the blanks and the quotes around it, as it
-// stands in a URL, and all that as it stands in JSON, also in JSON within JSON, whichever
-// of its characters are escaped and how; the lines of one that has several (a private key)
-// are found one by one too, if they are long enough, whether it has line breaks or writes
-// them as \n. What somebody made of it otherwise is not found: in JSON in a deeper string, in
-// base64 or in capitals, in the escapes of HTML, of a shell or of a programming language.
+// stands in a URL, also in a URL within a URL, and all that as it stands in JSON, also in
+// JSON within JSON, whichever of its characters are escaped and how; the lines of one that
+// has several (a private key) are found one by one too, if they are long enough, whether it
+// has line breaks or writes them as \n. What somebody made of it otherwise is not found: in
+// JSON in a deeper string or that is itself escaped in a URL, in base64 or in capitals, in
+// the escapes of HTML, of a shell or of a programming language.
 func New(secrets []string) *Redactor {
 	r := &Redactor{}
 	for _, secret := range secrets {
@@ -79,20 +80,24 @@ func (r *Redactor) String(s string) string { return r.text(s, whole) }
 func (r *Redactor) Cut(s string) string { return r.text(s, cut) }
 
 func (r *Redactor) text(s string, end ending) string {
-	b := []byte(s)
-	if !r.occurs(b, end) {
+	if r == nil {
 		return s
 	}
-	return string(r.scan(nil, b, &progress{}, end))
+	out, redacted := r.scan(nil, []byte(s), &progress{}, end)
+	if !redacted {
+		return s
+	}
+	return string(out)
 }
 
 // Bytes returns b without the secrets; b itself if there is none in it. It does not
 // change b.
 func (r *Redactor) Bytes(b []byte) []byte {
-	if !r.occurs(b, whole) {
+	if r == nil {
 		return b
 	}
-	return r.scan(nil, b, &progress{}, whole)
+	out, _ := r.scan(nil, b, &progress{}, whole)
+	return out
 }
 
 // ending says what comes after a piece of text.
@@ -104,48 +109,38 @@ const (
 	cut                 // nothing, and what comes last may be incomplete
 )
 
-// occurs reports whether there is anything to take out of b.
-func (r *Redactor) occurs(b []byte, end ending) bool {
-	if r == nil {
-		return false
-	}
-	escaped := false
-	for i, c := range b {
-		if n, open := r.at(b[i:], escaped); n > 0 || open && breaksOff(b[i:], end) {
-			return true
-		}
-		escaped = c == '\\' && !escaped
-	}
-	return false
-}
-
 // at returns how much of b, from its beginning on, is a secret, as match does. escaped says
-// that a backslash stands before b which may not be taken for itself: without what it
-// escapes, a JSON text would be none any more.
-func (r *Redactor) at(b []byte, escaped bool) (n int, open bool) {
-	if b[0] != '\\' {
+// that a backslash stands before b: one that b begins with may not be taken without it, or a
+// JSON text would be none any more.
+func (r *Redactor) at(b []byte, plain int, escaped bool) (n int, open bool) {
+	if plain > 0 {
 		for _, pattern := range r.from(b[0]) {
-			if len(b) > 1 && b[1] != pattern[1] && b[1] != '\\' {
+			if plain > 1 && b[1] != pattern[1] {
 				continue // as nearly always
 			}
-			m, o := match(b, pattern)
+			m, o := match(b, plain, pattern)
 			n, open = max(n, m), open || o
 		}
 		return n, open
 	}
-	c := '\\'
-	for level := range levels + 1 {
-		if level > 0 && escaped {
+	var as reading
+	for again := len(r.patterns) > 0; again; again = as.next() {
+		if as.json > 0 && escaped && b[0] == '\\' {
 			break
 		}
-		if c == '\\' { // else it is the same in the next string
-			var size int
-			if c, size = read(b, level); size <= 0 {
-				return n, open || size == 0 && len(r.patterns) > 0
+		c, size := as.char(b)
+		if size <= 0 {
+			open = open || size == 0
+			continue
+		}
+		if c == plus {
+			for _, pattern := range r.from(' ') {
+				m, o := as.match(b, pattern)
+				n, open = max(n, m), open || o
 			}
 		}
-		for _, pattern := range r.from(string(c)[0]) {
-			m, o := matchAt(b, pattern, level)
+		for _, pattern := range r.from(firstByte(c)) {
+			m, o := as.match(b, pattern)
 			n, open = max(n, m), open || o
 		}
 	}
@@ -157,6 +152,9 @@ func (r *Redactor) from(c byte) []string {
 	return r.patterns[r.first[c]:r.first[int(c)+1]]
 }
 
+// begins reports whether there are any.
+func (r *Redactor) begins(c byte) bool { return r.first[c] < r.first[int(c)+1] }
+
 // progress is what a scan knows of the text before the piece it looks at.
 type progress struct {
 	covered int  // the piece's first bytes that a secret reaches into
@@ -165,14 +163,23 @@ type progress struct {
 	done    int  // the bytes of the piece that were decided
 }
 
-// scan appends src without the secrets to dst. At the end of a piece that is not the
-// last it stops before the first byte with which a secret may begin that goes on in
-// the next piece.
-func (r *Redactor) scan(dst, src []byte, p *progress, end ending) []byte {
-	clear := 0 // src[clear:i] holds no secret and is not in dst yet
+// scan returns src without the secrets, in the memory of dst, and whether there were any: it
+// is src itself if not. At the end of a piece that is not the last it stops before the first
+// byte with which a secret may begin that goes on in the next piece.
+func (r *Redactor) scan(dst, src []byte, p *progress, end ending) (out []byte, redacted bool) {
+	dst = dst[:0]
+	clear := 0  // src[clear:i] holds no secret and is not in dst yet
+	plain := -1 // src[i:plain] is plain
 	i := 0
 	for ; i < len(src); i++ {
-		n, open := r.at(src[i:], p.escaped)
+		if plain < i {
+			plain = i + plainly(src[i:])
+		}
+		var n int
+		var open bool
+		if i == plain || r.begins(src[i]) {
+			n, open = r.at(src[i:], plain-i, p.escaped)
+		}
 		if n > 0 {
 			p.covered = max(p.covered, i+n)
 		}
@@ -196,7 +203,10 @@ func (r *Redactor) scan(dst, src []byte, p *progress, end ending) []byte {
 	}
 	p.done = i
 	p.covered = max(0, p.covered-i)
-	return append(dst, src[clear:i]...)
+	if clear == 0 {
+		return src[:i], false
+	}
+	return append(dst, src[clear:i]...), true
 }
 
 // breaksOff reports whether b, which may be the beginning of a secret, is so much of it that

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -54,6 +54,7 @@ func TestString(t *testing.T) {
 		{"in JSON behind a backslash", []string{"+abcdefgh"}, `"C:\\\u002Babcdefgh" "C:\\\\\\u002Babcdefgh"`, `"C:\\[redacted]" "C:\\\\[redacted]"`},
 		{"as it is behind a backslash", []string{`\abcdefgh`, "ijklmnop"}, `\\abcdefgh \ijklmnop`, `[redacted] \[redacted]`},
 		{"in JSON with half a pair", []string{"pässwörd🔑"}, `p\u00e4ssw\u00f6rd\ud83d\u00e4`, `p\u00e4ssw\u00f6rd\ud83d\u00e4`},
+		{"in JSON with half a pair that became another character", []string{"abc\uFFFDdefgh"}, `abc\udc00defgh abc\ud83ddefgh`, "[redacted] [redacted]"},
 		{"out of a URL, in JSON", []string{aws}, `wJalrXUtnFEMI\u00252BK7MDENG%2BbPxRfiCYEXAMPLEKEY%3D%3D`, "[redacted]"},
 		{"no escapes of JSON", []string{aws}, `wJalrXUtnFEMI\x2bK7MDENG+bPxRfiCYEXAMPLEKEY==`, `wJalrXUtnFEMI\x2bK7MDENG+bPxRfiCYEXAMPLEKEY==`},
 		{"escaped three times", []string{"+abcdefgh"}, `\\\\u002Babcdefgh \\\\\\\\u002Babcdefgh`, `\\[redacted] \\\\\\[redacted]`},
@@ -212,18 +213,18 @@ func TestWriterHoldsLittle(t *testing.T) {
 // and is let go when it was none.
 func TestWriterHoldsEscapes(t *testing.T) {
 	const secret = "hunter2hunter2"
-	once, twice := "", ""
-	for _, c := range secret {
-		once += fmt.Sprintf(`\u%04x`, c)
-	}
-	for _, c := range once {
-		twice += fmt.Sprintf(`\u%04x`, c)
-	}
+	once := percent(secret, `\u%04x`)
+	twice := percent(once, `\u%04x`)
+	inURL := percent(percent(secret, "%%%02x"), "%%%02x")
+	most := percent(percent(inURL, `\u%04x`), `\u%04x`)
 	w := New([]string{secret}).Writer(io.Discard).(*writer)
-	for _, text := range []string{strings.Repeat(`\`, 1e6), strings.Repeat(`\u005c`, 1e5), strings.Repeat(twice[:100], 1e4), twice, twice + twice[:len(twice)-1]} {
+	for _, text := range []string{
+		strings.Repeat(`\`, 1e6), strings.Repeat(`\u005c`, 1e5), strings.Repeat(twice[:100], 1e4), twice, twice + twice[:len(twice)-1],
+		strings.Repeat("%", 1e6), strings.Repeat("%25", 1e5), strings.Repeat("%2", 1e5), strings.Repeat(inURL[:50], 1e4), inURL, most, most + most[:len(most)-1],
+	} {
 		for i := 0; i < len(text); i += 1000 {
 			w.Write([]byte(text[i:min(i+1000, len(text))]))
-			if most := 36 * len(secret); len(w.held) >= most {
+			if most := 324 * len(secret); len(w.held) >= most {
 				t.Fatalf("%d bytes of %.20q are held", len(w.held), text)
 			}
 		}
@@ -283,26 +284,27 @@ func BenchmarkWriter(b *testing.B) {
 	}
 }
 
-// BenchmarkBytes redacts a frame that is full of escapes, as a file of source code is in
-// JSON, once and twice.
+// BenchmarkBytes redacts frames that are full of escapes: a file of source code as it is
+// in JSON, once and twice, and a picture in a data: URL.
 func BenchmarkBytes(b *testing.B) {
 	var secrets []string
 	for c := 'a'; c <= 'z'; c++ {
 		secrets = append(secrets, string(c)+`-secret/of+some="length"\`)
 	}
 	r := New(secrets)
-	text := strings.Repeat("\tif s == \"<an ordinary line of code>\" { return `\\d+` }\n", 20)
-	for _, name := range []string{"once", "twice"} {
-		frame, err := json.Marshal(text)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(frame)))
+	code := strings.Repeat("\tif s == \"<an ordinary line of code>\" { return `\\d+` }\n", 20)
+	once, _ := json.Marshal(code) // a string always marshals
+	twice, _ := json.Marshal(string(once))
+	picture := strings.Repeat(`<path d="M10 10h5a1,1+2.5" fill="#f00"/>`, 20)
+	for _, test := range []struct {
+		name  string
+		frame []byte
+	}{{"once", once}, {"twice", twice}, {"url", []byte("data:image/svg+xml," + url.PathEscape(picture))}} {
+		b.Run(test.name, func(b *testing.B) {
+			b.SetBytes(int64(len(test.frame)))
 			for b.Loop() {
-				r.Bytes(frame)
+				r.Bytes(test.frame)
 			}
 		})
-		text = string(frame)
 	}
 }

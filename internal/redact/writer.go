@@ -6,7 +6,7 @@ import "io"
 // split between writes, and passes it on to w. It holds back only what may be the
 // beginning of a secret: an unfinished line or a prompt without one flows through at
 // once, and less than the longest secret is ever held, in the longest way of writing it:
-// 36 bytes for each of its own where all is escaped twice. Close writes what is held back,
+// 324 bytes for each of its own where all is escaped twice in a URL and twice in JSON. Close writes what is held back,
 // as [Redactor.Cut] has it, and does not close w. After an error of w every call returns
 // that error.
 //
@@ -50,14 +50,16 @@ func (w *writer) pass(p []byte, end ending) error {
 	if len(w.held) > 0 {
 		p = append(w.held, p...)
 	}
-	out := w.r.scan(w.out[:0], p, &w.progress, end)
-	w.held = append(w.held[:0], p[w.progress.done:]...)
+	out, redacted := w.r.scan(w.out, p, &w.progress, end)
 	if len(out) > 0 {
 		_, w.err = w.w.Write(out)
 	}
+	w.held = append(w.held[:0], p[w.progress.done:]...) // now that out is written, which may be in it
 	// One long write must not hold its memory for the rest of the run.
 	const kept = 64 << 10
-	w.out = out
+	if redacted {
+		w.out = out
+	}
 	if cap(w.out) > kept {
 		w.out = nil
 	}

@@ -160,7 +160,7 @@ func TestRedaction(t *testing.T) {
 
 	t.Run("by hand", func(t *testing.T) {
 		a := play(t, "").start()
-		shows(t, "text", a.Redact("a "+canary+" b "+quoted))
+		shows(t, "text", a.Redact("a "+canary+" b "+quoted+" c "+`canary-%220123\%3456789 d canary-%2522012%33%5c456789`))
 	})
 }
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -214,6 +216,41 @@ func TestTranscriptHasNoSecret(t *testing.T) {
 	if text := readFile(t, p.Dir, "talk"); strings.Contains(text, secret) || !strings.Contains(text, "my key is [redacted]") || !strings.Contains(text, `{"x":"[redacted]"}`) {
 		t.Error(text)
 	}
+}
+
+// Nor are they as URLs have them: in its transcript, in what is shown of the agent's stderr,
+// and in its error.
+func TestTranscriptHasNoSecretInAURL(t *testing.T) {
+	const secret = "ab+/cd=ef/gh+12345"
+	forms := []string{"ab%2B/cd%3Def/gh%2B12345", "ab%2b%2fcd%3def%2fgh%2b12345", `ab\\u00252B\\/cd%3Def\\/gh%2B12345`}
+	p := newProgram(t)
+	p.Env = append(p.Env, "MY_TOKEN="+secret)
+	var script strings.Builder
+	for _, form := range forms {
+		fmt.Fprintf(&script, "stderr \"GET /?key=%[1]s&x=1\\n\"\nnoise \"noise %[1]s\"\n", form)
+	}
+	script.WriteString("on session/prompt\n")
+	for _, form := range forms {
+		fmt.Fprintf(&script, "  text \"it is %[1]s.\"\n", form)
+	}
+	fmt.Fprintf(&script, "  fail -32603 \"no: %s\"\n", strings.Join(forms, " "))
+	got := p.run(append([]string{"run", "--json", "--transcript", "talk", "--env", "MY_TOKEN", "x"}, scripted(t, script.String())...)...)
+	var result struct {
+		Error      struct{ Message string }
+		StderrTail string
+	}
+	if err := json.Unmarshal([]byte(got.stdout), &result); err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]string{"transcript": readFile(t, p.Dir, "talk"), "stderr": got.stderr, "message": result.Error.Message, "tail": result.StderrTail}
+	for what, text := range shown {
+		if strings.Contains(text, "12345") {
+			t.Errorf("%s: %s", what, text)
+		}
+	}
+	has(t, "message", shown["message"], "no: [redacted] [redacted] [redacted]")
+	has(t, "tail", shown["tail"], "GET /?key=[redacted]&x=1")
+	has(t, "transcript", shown["transcript"], "GET /?key=[redacted]&x=1", "noise [redacted]", "it is [redacted].")
 }
 
 // A fan's runs have a file each.

@@ -62,15 +62,16 @@ func TestPercent(t *testing.T) {
 				if got := r.String(in); got != want {
 					t.Errorf("String(%q) = %q, want %q", in, got, want)
 				}
-				for cut := range len(in) {
-					var out strings.Builder
-					w := r.Writer(&out)
-					io.WriteString(w, in[:cut])
-					io.WriteString(w, in[cut:])
-					w.Close()
-					if got := out.String(); got != want {
-						t.Fatalf("in two, %q and %q: %q, want %q", in[:cut], in[cut:], got, want)
-					}
+			}
+			in, want := "("+test.in+")", "("+Mark+")"
+			for cut := range len(in) {
+				var out strings.Builder
+				w := r.Writer(&out)
+				io.WriteString(w, in[:cut])
+				io.WriteString(w, in[cut:])
+				w.Close()
+				if got := out.String(); got != want {
+					t.Fatalf("in two, %q and %q: %q, want %q", in[:cut], in[cut:], got, want)
 				}
 			}
 		})

@@ -180,6 +180,9 @@ func TestWriterHoldsLittle(t *testing.T) {
 		{" s", " "},                               // the other one may begin
 		{"ecret-one!", "[redacted]!"},             // and does
 		{strings.Repeat("long ", 40000), "*long"}, // flows through
+		{"50%", "50"},                             // any character may begin so
+		{" done, 100%68", "% done, 100"},          // none did; this one is an h
+		{"% \n", "%68% \n"},                       // and no more
 		{"hunter2x secret-on", "hunter2x "},
 	} {
 		out.Reset()

@@ -3,7 +3,6 @@ package acptest
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -118,17 +117,9 @@ func TestConformanceIsIncomplete(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-			defer cancel()
-			self, err := os.Executable()
-			if err != nil {
-				t.Fatal(err)
-			}
-			cmd := exec.CommandContext(ctx, self, "-test.run=^TestConformanceOfNothing$", "-test.v")
-			cmd.Env = append(os.Environ(), "ACPTEST_NOTHING="+tt.src, "GORACE=atexit_sleep_ms=0", "MY_API_KEY=secret-of-the-test")
-			out, err := cmd.CombinedOutput()
+			out, err := Apart(t, "TestConformanceOfNothing", "ACPTEST_NOTHING="+tt.src, "MY_API_KEY=secret-of-the-test")
 			for _, want := range append(tt.want, "conformance_test.go:", "acptest: Conformance: ", "--- FAIL: TestConformanceOfNothing ") {
-				if err == nil || !strings.Contains(string(out), want) {
+				if err == nil || !strings.Contains(out, want) {
 					t.Errorf("%v; no %q in\n%s", err, want, out)
 				}
 			}
@@ -162,21 +153,13 @@ func TestConformanceInNoTime(t *testing.T) {
 // At its deadline the test fails with what it has found by then.
 func TestConformanceAtTheDeadline(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(ctx, self, "-test.run=^TestConformanceInNoTime$", "-test.v")
-	cmd.Env = append(os.Environ(), "ACPTEST_NO_TIME="+filepath.Join(t.TempDir(), "asked"), "GORACE=atexit_sleep_ms=0")
-	out, err := cmd.CombinedOutput()
+	out, err := Apart(t, "TestConformanceInNoTime", "ACPTEST_NO_TIME="+filepath.Join(t.TempDir(), "asked"))
 	for _, want := range []string{
 		"acptest: Conformance: not all was tried: ", "go test -timeout 1h", "rules could not be tried: it was interrupted",
 		"--- PASS: TestConformanceInNoTime/initialize-version ", "--- SKIP: TestConformanceInNoTime/prompt-",
 		"--- FAIL: TestConformanceInNoTime/cwd-relative ", "--- FAIL: TestConformanceInNoTime ",
 	} {
-		if err == nil || !strings.Contains(string(out), want) {
+		if err == nil || !strings.Contains(out, want) {
 			t.Errorf("%v; no %q in\n%s", err, want, out)
 		}
 	}

@@ -1,6 +1,10 @@
 package acptest
 
 import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
 	"time"
 
 	"github.com/errand-acp/errand/client/transcript"
@@ -52,3 +56,18 @@ func (a *Agent) SetRoom(bytes, lines int) {
 
 // LastMoment is for the arithmetic of it.
 var LastMoment = lastMoment
+
+// Apart runs a test, which is to fail, in a process of its own, and returns what it prints.
+func Apart(t *testing.T, test string, env ...string) (out string, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, self, "-test.run=^"+test+"$", "-test.v")
+	cmd.Env = append(append(os.Environ(), env...), "GORACE=atexit_sleep_ms=0")
+	text, err := cmd.CombinedOutput()
+	return string(text), err
+}

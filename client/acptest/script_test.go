@@ -1,10 +1,8 @@
 package acptest_test
 
 import (
-	"context"
 	"io"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -138,17 +136,9 @@ func TestFailsAtItsLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, _, _ := strings.Cut(string(src), "// this line")
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, self, "-test.run=^TestFailsHere$", "-test.v")
-	cmd.Env = append(os.Environ(), "ACPTEST_FAIL=1", "GORACE=atexit_sleep_ms=0")
-	out, err := cmd.CombinedOutput()
+	out, err := acptest.Apart(t, "TestFailsHere", "ACPTEST_FAIL=1")
 	line := "script_test.go:" + strconv.Itoa(strings.Count(before, "\n")+1) + ": acptest: Text(\"yes\")"
-	if err == nil || !strings.Contains(string(out), line) || !strings.Contains(string(out), "stderr |  a warning") || !strings.Contains(string(out), "(the test fails here") {
+	if err == nil || !strings.Contains(out, line) || !strings.Contains(out, "stderr |  a warning") || !strings.Contains(out, "(the test fails here") {
 		t.Errorf("%v; no %q in\n%s", err, line, out)
 	}
 }

@@ -56,7 +56,7 @@ type Request struct {
 }
 
 // Equal reports whether r and q ask the same, for tests that compare them with cmp.Diff. How
-// the file system is seen makes no difference.
+// the file system is seen makes no difference, nor what a policy has found out by then.
 func (r Request) Equal(q Request) bool {
 	for _, a := range []*Request{&r, &q} {
 		a.Resolve, a.Local, a.LookPath, a.facts, a.once = nil, nil, nil, nil, false

@@ -10,10 +10,10 @@ import (
 // count the same.
 func TestNoiseIsKnown(t *testing.T) {
 	t.Parallel()
-	a := Start(t, Script(t, `on session/prompt; text "half"; stderr "oh\n"; noise "panicking"; noise "more"; exit 2`), nil)
+	a := Start(t, Script(t, `on session/prompt; text "half"; stderr "oh\n"; noise "panicking"; noise "more"; noise "[]"; exit 2`), nil)
 	a.Session("").Prompt("go").Error(client.KindExit)
 	a.Close()
-	want := frames{sent: 3, heard: 3 + 2}
+	want := frames{sent: 3, heard: 3 + 3}
 	if got := a.known(); got != want {
 		t.Errorf("%+v are known, want %+v", got, want)
 	}

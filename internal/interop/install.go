@@ -63,10 +63,12 @@ func npmInstall(ctx context.Context, name, root string) error {
 // npm complains of is a failure: above all that a package is not the one that is pinned.
 var errNotHere = errors.New("it cannot be installed here")
 
-// notHere are npm's codes for a network that is not there, and for another system.
+// notHere are npm's codes for a network that is not there, or lets nobody out, and for another
+// system.
 var notHere = []string{
 	"ECONNREFUSED", "ECONNRESET", "EHOSTUNREACH", "ENETUNREACH", "ENOTFOUND", "EAI_AGAIN", "EAI_FAIL", "ENOTCACHED",
 	"ETIMEDOUT", "ERR_SOCKET_TIMEOUT", "ECONNECTIONTIMEOUT", "EIDLETIMEOUT", "ERESPONSETIMEOUT", "ETRANSFERTIMEOUT",
+	"E403", "E407", "E429", "E500", "E502", "E503", "E504",
 	"EBADPLATFORM",
 }
 

@@ -7,7 +7,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -31,8 +30,14 @@ func Start(ctx context.Context, spec Spec) (_ *Process, err error) {
 		return nil, err
 	}
 
-	starting.Lock()
-	defer starting.Unlock()
+	select {
+	case starting <- struct{}{}:
+		defer func() { <-starting }()
+	case <-ctx.Done():
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	var ours, theirs files
 	defer func() {
 		theirs.close()
@@ -86,11 +91,11 @@ func Start(ctx context.Context, spec Spec) (_ *Process, err error) {
 	return p, nil
 }
 
-// starting is held while the child's ends of its pipes are open in this process. Another
+// starting is taken while the child's ends of its pipes are open in this process. Another
 // child that is begun then has them until its exec has closed them, which is later than its
 // parent goes on: what is written to an agent that has closed its stdin would be taken, and
 // lost, and its answer waited for in vain.
-var starting sync.Mutex
+var starting = make(chan struct{}, 1)
 
 // check refuses what cannot be started, completes spec and returns the child's argv.
 func check(spec *Spec) (argv []string, err error) {

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -155,15 +156,23 @@ func TestRefused(t *testing.T) {
 // A context that is done spawns nothing, whatever the rest of the Spec is.
 func TestStartWithContextDone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
 	sentinel := filepath.Join(t.TempDir(), "sentinel")
-	p, err := Start(ctx, shell(t, "echo >"+sentinel))
-	if p != nil || !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, %v, want context.Canceled", p, err)
+	refused := func() {
+		t.Helper()
+		p, err := Start(ctx, shell(t, "echo >"+sentinel))
+		if p != nil || !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, %v, want context.Canceled", p, err)
+		}
+		if _, err := os.Stat(sentinel); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("something ran: %v", err)
+		}
 	}
-	if _, err := os.Stat(sentinel); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("something ran: %v", err)
-	}
+	// It ends while another child is being started.
+	starting <- struct{}{}
+	time.AfterFunc(10*time.Millisecond, cancel)
+	refused()
+	<-starting
+	refused()
 }
 
 // Args are literal: no shell looks at them.

@@ -383,6 +383,7 @@ func (a *actor) newSession(label, dir string) (id string, ok bool) {
 			if !a.single && ok && answer.Error == nil {
 				// One that gives a second session here was brought to refuse it there.
 				second, told := a.call("", "session/new", newParams(dir))
+				a.lull()
 				if a.single = told && second.Error != nil; !a.single {
 					answer = refused
 				}

@@ -53,14 +53,47 @@ func (r *recording) lastTo(from, end int) int {
 }
 
 // thenGone says how the agent ended by itself after it had answered a request, or instead,
-// and before anything else was asked of it; empty: it did not.
-func (c *call) thenGone() string {
+// and before anything else was asked of it, and shows it; empty: it did not.
+func (c *call) thenGone() (why string, shown []transcript.Entry) {
 	for _, l := range c.r.lives() {
 		if l.died && l.from <= c.sentAt && c.sentAt <= l.last && (l.last == c.sentAt || c.answered && l.last < c.answerAt) {
-			return c.r.gone(l.end)
+			return c.r.gone(l.end), c.r.at(c.sentAt, c.answerAt, l.end)
 		}
 	}
-	return ""
+	return "", nil
+}
+
+// exit shows how the agent ended that was there at an index, if it did by itself.
+func (r *recording) exit(at int) []transcript.Entry {
+	for _, l := range r.lives() {
+		if l.died && l.from <= at && at <= l.end {
+			return r.at(l.end)
+		}
+	}
+	return nil
+}
+
+// ends names the lines of ours that were the end of an agent by what a finding shows: where it
+// shows that end, the last one, and all that it shows no answer to.
+func (r *recording) ends(l life, shown []transcript.Entry) (lines []string) {
+	if l.last < 0 || !slices.ContainsFunc(shown, r.isEnd(l)) {
+		return nil
+	}
+	lines = append(lines, named(r.message(l.last)))
+	answered := map[string]bool{}
+	for _, e := range slices.Backward(shown) {
+		switch m := parseMessage(e); {
+		case e.From == transcript.FromAgent && m.isResponse():
+			answered[canonical(m.ID)] = true
+		case e.From == transcript.FromClient && (m.ID == nil || !answered[canonical(m.ID)]):
+			lines = append(lines, named(m))
+		}
+	}
+	return lines
+}
+
+func (r *recording) isEnd(l life) func(transcript.Entry) bool {
+	return func(e transcript.Entry) bool { return e.End != nil && e.End == r.entries[l.end].End }
 }
 
 // death is the first life that ended by itself.
@@ -103,8 +136,6 @@ func (r *recording) lastTail() []transcript.Entry {
 	return nil
 }
 
-const hadExited = "the agent had exited"
-
 // gone says how the agent ended that was there at an index, for somebody who has waited for
 // it in vain.
 func (r *recording) gone(at int) string {
@@ -115,7 +146,7 @@ func (r *recording) gone(at int) string {
 		if !l.died {
 			break
 		}
-		text := hadExited + exitText(r.entries[l.end].End)
+		text := "the agent had exited" + exitText(r.entries[l.end].End)
 		for _, e := range slices.Backward(r.tail(l)) {
 			if e.From == transcript.FromStderr && strings.TrimSpace(e.Text) != "" {
 				text += fmt.Sprintf("; the end of its stderr: %q", short(strings.TrimSpace(e.Text), 200))

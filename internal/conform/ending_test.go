@@ -107,23 +107,50 @@ func TestGoneBefore(t *testing.T) {
 func TestEndsAreTold(t *testing.T) {
 	t.Parallel()
 	const loads = `on initialize; answer {"agentCapabilities": {"loadSession": true, "sessionCapabilities": {"close": {}, "resume": {}, "list": {}}}}` + "\n"
-	for name, tt := range map[string]struct{ src, auth string }{
-		"after a login":           {"on authenticate; reply {}; exit 0", "key"},
-		"after a mode":            {`on session/new; answer {"modes": {"currentModeId": "a", "availableModes": [{"id": "a", "name": "A"}]}}` + "\non session/set_mode; reply {}; exit 0", ""},
-		"after a list":            {loads + `on session/list; reply {"sessions": []}; exit 0`, ""},
-		"after a load":            {loads + "on session/prompt; text pong\non session/load; reply {}; exit 0", ""},
-		"after a resume":          {loads + "on session/prompt; text pong\non session/resume; reply {}; exit 0", ""},
-		"after a close":           {loads + "on session/close; reply {}; exit 0", ""},
-		"after a bad directory":   {`on session/new "nowhere"; fail -32602 No; exit 0`, ""},
-		"after a turn":            {"on session/prompt; text pong; stop end_turn; exit 0", ""},
-		"instead of a tool call":  {`on session/prompt "Write a file"; exit 0`, ""},
-		"instead of a second one": {"on session/new; if $n is 2; exit 0; end", ""},
+	const config = `on session/new
+  answer {"configOptions": [{"id": "p", "name": "P", "type": "select", "currentValue": "a", "options": [{"value": "a", "name": "A"}, {"value": "b", "name": "B"}]}]}
+  require cwd
+on session/new "/second"; require cwd; reply {"sessionId": "second"}; wait 60ms; exit 4` + "\n"
+	for name, tt := range map[string]struct {
+		src   string
+		tells string // the rule; empty: it depends on whether the next request was written yet
+		only  string // these are tried, and no other is broken
+	}{
+		"after a login":           {"on authenticate; reply {}; exit 0", "", ""},
+		"after a mode":            {`on session/new; answer {"modes": {"currentModeId": "a", "availableModes": [{"id": "a", "name": "A"}]}}` + "\non session/set_mode; reply {}; exit 0", "", ""},
+		"after a list":            {loads + `on session/list; reply {"sessions": []}; exit 0`, "", ""},
+		"after a load":            {loads + "on session/prompt; text pong\non session/load; reply {}; exit 0", "load-available", ""},
+		"after a resume":          {loads + "on session/prompt; text pong\non session/resume; reply {}; exit 0", "resume-available", ""},
+		"after a close":           {loads + "on session/close; reply {}; exit 0", "", ""},
+		"after a bad directory":   {`on session/new "nowhere"; fail -32602 No; exit 0`, "session-after-refusal", ""},
+		"after a turn":            {"on session/prompt; text pong; stop end_turn; exit 0", "prompt-again", ""},
+		"instead of a tool call":  {`on session/prompt "Write a file"; exit 0`, exitUnasked, ""},
+		"instead of a second one": {"on session/new; if $n is 2; exit 0; end", exitUnasked, ""},
+		"after a refusal of a second one": {"on session/new; require cwd\non session/new 2; fail -32603 No; exit 3", exitUnasked,
+			"session-after-refusal,notification-unknown,cancel-idle," + exitUnasked},
+		"later, and another is told of":           {config + "on session/set_config_option; exit 5", exitUnasked, ""},
+		"later, and the agent's own words are it": {config + `on session/set_config_option; fail -32603 "upstream: the agent had exited"`, exitUnasked, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			report := tryScript(t, tt.src, &Options{AuthMethod: tt.auth, ExitTimeout: 2 * time.Second})
-			if !slices.ContainsFunc(report.Findings, func(f Finding) bool { return f.broken() && strings.Contains(f.Why, hadExited) }) {
-				t.Errorf("nothing tells of it:\n%s", report.Table())
+			o := &Options{ExitTimeout: 2 * time.Second}
+			if strings.Contains(tt.src, "authenticate") {
+				o.AuthMethod = "key"
+			}
+			if tt.only != "" {
+				o.Only = strings.Split(tt.only, ",")
+			}
+			report := tryScript(t, tt.src, o)
+			told := false
+			for _, f := range report.Findings {
+				tells := f.broken() && strings.Contains(f.Why, "the agent had exited")
+				told = told || tells && (tt.tells == "" || f.Rule.ID == tt.tells)
+				if tt.only != "" && f.broken() && f.Rule.ID != tt.tells {
+					t.Error(explain(f))
+				}
+			}
+			if !told {
+				t.Errorf("%s does not tell of it:\n%s", orText(tt.tells, "nothing"), report.Table())
 			}
 		})
 	}

@@ -214,6 +214,11 @@ func TestGuards(t *testing.T) {
 		{"exited on EOF", "exit-on-eof", Pass, hello + "eof!\nover!\nexit! exited\n< GONE exit 0"},
 		{"exited on EOF, with a status", "exit-on-eof", Fail, hello + "eof!\nover!\nexit! exited\n< GONE exit 3"},
 		{"crashed on EOF", "exit-on-eof", Fail, hello + "eof!\nover!\nexit! exited\n< GONE exit SIGSEGV"},
+		{"ended its group on EOF", "exit-on-eof", Pass, hello + "eof!\nover!\nexit! exited\n< GONE exit SIGTERM"},
+		{"killed on EOF", "exit-on-eof", Fail, hello + "eof!\nover!\nexit! exited\n< GONE exit SIGKILL"},
+		{"a broken pipe on EOF", "exit-on-eof", Fail, hello + "eof!\nover!\nexit! exited\n< GONE exit SIGPIPE"},
+		{"ended its group on EOF in a turn", "exit-on-eof-in-turn", Pass, hello + "eof!\nover!\nexit! exited\n< GONE exit SIGINT"},
+		{"hung up on EOF in a turn", "exit-on-eof-in-turn", Pass, hello + "eof!\nover!\nexit! exited\n< GONE exit SIGHUP"},
 		{"exited on EOF in a turn, with a status", "exit-on-eof-in-turn", Pass, hello + "eof!\nover!\nexit! exited\n< GONE exit 3"},
 		{"crashed on EOF in a turn", "exit-on-eof-in-turn", Fail, hello + "eof!\nover!\nexit! exited\n< GONE exit SIGSEGV"},
 		{"ended by the SIGTERM that it got", "exit-on-sigterm", Pass, hello + "sigterm!\nover!\nexit! exited\n< GONE exit SIGTERM"},
@@ -434,6 +439,18 @@ func TestNamesMethods(t *testing.T) {
 		authenticate> {"id":1,"method":"authenticate","params":{"methodId":"nosuch"}}
 		< {"id":1,"error":{"code":-32602,"message":"no"}}`)
 	if o.verdict != NotApplicable || !strings.Contains(o.why, want) {
+		t.Errorf("%s: %s; want %s", o.verdict, o.why, want)
+	}
+}
+
+// An answer without the option that was set does not say that it is something else.
+func TestLacksOption(t *testing.T) {
+	o := outcomeOf(t, "set-config", `
+		new> {"id":1,"method":"session/new","params":{}}
+		< {"id":1,"result":{"sessionId":"s","configOptions":[{"id":"m","name":"M","type":"select","currentValue":"x","options":[{"value":"x","name":"X"},{"value":"y","name":"Y"}]}]}}
+		set-config-1> {"id":2,"method":"session/set_config_option","params":{"configId":"m","value":"y"}}
+		< {"id":2,"result":{"configOptions":[]}}`)
+	if want := `the answer lacks the option "m"`; o.verdict != Fail || o.why != want {
 		t.Errorf("%s: %s; want %s", o.verdict, o.why, want)
 	}
 }

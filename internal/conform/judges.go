@@ -114,10 +114,10 @@ func (r *recording) restored(label string, capability ...string) outcome {
 		return untried("it was answered, and nothing shows that the session is there: " + unsaid.why)
 	}
 	after, no := r.reply(label + "-prompt")
-	gone := c.thenGone()
+	gone, shown := c.thenGone()
 	switch {
 	case after == nil && gone != "":
-		return broken("it was answered, and then "+gone, c.entries()...)
+		return broken("it was answered, and then "+gone, shown...)
 	case after == nil:
 		return *no
 	case no != nil:

@@ -201,13 +201,15 @@ func (c *call) died() bool {
 // unanswered, after a request's label, marks where it was given up.
 const unanswered = "/unanswered"
 
-// entries are the request and its answer.
-func (c *call) entries() []transcript.Entry {
-	list := []transcript.Entry{c.r.entries[c.sentAt]}
-	if c.answered {
-		list = append(list, c.r.entries[c.answerAt])
+// entries are the request and its answer, or the end of the agent instead.
+func (c *call) entries() []transcript.Entry { return append(c.r.at(c.sentAt, c.answerAt), c.exit()...) }
+
+// exit is the end of the agent instead of an answer.
+func (c *call) exit() []transcript.Entry {
+	if !c.died() {
+		return nil
 	}
-	return list
+	return c.r.exit(c.sentAt)
 }
 
 // reply returns the request with this label and its answer, be that a result or an error.

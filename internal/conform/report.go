@@ -75,7 +75,8 @@ type Finding struct {
 	// Long ones are cut.
 	Entries []transcript.Entry `json:"entries"`
 
-	weight int // of the outcome
+	weight int      // of the outcome
+	ends   []string // what it tells to have been the end of an agent that ended by itself
 }
 
 // SceneReport is how a scene went.

@@ -76,7 +76,7 @@ func (r *recording) stopOf(t *turn) outcome {
 func (r *recording) exchange(t *turn) []transcript.Entry {
 	indices := append(r.answersIn(t), t.sentAt, t.cancelAt, t.end)
 	slices.Sort(indices)
-	return r.at(indices...)
+	return append(r.at(indices...), t.exit()...)
 }
 
 // sinceCancel is how long a turn went on after its cancel.

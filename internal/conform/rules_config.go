@@ -75,17 +75,18 @@ func (s configSet) wrong(shown json.RawMessage) string {
 	if len(misfits) > 0 {
 		return say(misfits)
 	}
-	if got := valueOf(s.answer.Result, s.id); got != s.value {
-		return fmt.Sprintf("%q was set to %q, and by the answer it is %q", short(s.id, 60), short(s.value, 60), short(got, 60))
-	}
-	if !s.current {
-		return "" // which options there are may hang on the value of one
+	needed := []string{s.id}
+	if s.current { // else others may hang on the new value
+		needed = configIDs(shown)
 	}
 	ids := configIDs(s.answer.Result)
-	for _, id := range configIDs(shown) {
+	for _, id := range needed {
 		if !slices.Contains(ids, id) {
 			return fmt.Sprintf("the answer lacks the option %q", short(id, 60))
 		}
+	}
+	if got := valueOf(s.answer.Result, s.id); got != s.value {
+		return fmt.Sprintf("%q was set to %q, and by the answer it is %q", short(s.id, 60), short(s.value, 60), short(got, 60))
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package conform
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/errand-acp/errand/client/transcript"
@@ -14,7 +15,7 @@ const exitUnasked = "exit-unasked"
 var processRules = []Rule{
 	{
 		ID: "exit-on-eof", Title: "the agent exits when its stdin ends", Level: Manners,
-		Quote:  whyEnd + ": an agent that stays is left behind, with its memory and its locks, for every client that ever was. And status 0 is how it says that it was not a crash that ended it.",
+		Quote:  whyEnd + ": an agent that stays is left behind, with its memory and its locks, for every client that ever was. And status 0, or a signal that asks for it, is how it says that it was not a crash that ended it.",
 		scenes: []string{"handshake"},
 		judge: func(r *recording) outcome {
 			o := exits(markEOF, "its stdin ended")(r)
@@ -27,7 +28,7 @@ var processRules = []Rule{
 	},
 	{
 		ID: "exit-on-eof-in-turn", Title: "the agent exits when its stdin ends in the middle of a turn", Level: Manners,
-		Quote:  whyEnd + ": an agent that works on goes on changing files, and spending money, for nobody. With what status it exits is its own affair, but no signal ends it.",
+		Quote:  whyEnd + ": an agent that works on goes on changing files, and spending money, for nobody. With what status it exits, or whether by a signal that asks for it, is its own affair; a crash is none.",
 		scenes: []string{"eof-in-turn"},
 		judge:  exits(markEOF, "its stdin ended in the middle of a turn"),
 	},
@@ -90,8 +91,11 @@ var processRules = []Rule{
 	},
 }
 
-// exits judges that the agent has exited by itself after that, and not by a signal that nobody
-// has sent.
+// onPurpose are the signals that ask a process to end: some end their whole group so, to take
+// their children along. All others are a crash, or a kill.
+var onPurpose = []string{"SIGTERM", "SIGINT", "SIGHUP"}
+
+// exits judges that the agent has ended by itself after that, and not by a crash.
 func exits(label, after string) func(r *recording) outcome {
 	return func(r *recording) outcome {
 		at, ok := r.mark(label)
@@ -111,7 +115,7 @@ func exits(label, after string) func(r *recording) outcome {
 		if c := r.call("prompt"); c != nil && c.answered && c.answerAt < at.index {
 			return untried(turnOver)
 		}
-		if end := r.ending(at.index); end != nil && end.Signal != nil && !(label == markSignal && *end.Signal == "SIGTERM") {
+		if end := r.ending(at.index); end != nil && end.Signal != nil && !slices.Contains(onPurpose, *end.Signal) {
 			return brokenf(r.end(at.index), "%v after %s it was ended by %s", waited.waited.Round(time.Millisecond), after, *end.Signal)
 		}
 		return kept(fmt.Sprintf("it exited %v after %s", waited.waited.Round(time.Millisecond), after), r.end(at.index)...)

@@ -188,8 +188,8 @@ func judgeAgain(r *recording) outcome {
 		return *no
 	}
 	for _, t := range r.turns() {
-		if gone := t.thenGone(); t.hasResult && gone != "" {
-			return broken("after the end of a turn "+gone, t.entries()...)
+		if gone, shown := t.thenGone(); t.hasResult && gone != "" {
+			return broken("after the end of a turn "+gone, shown...)
 		}
 	}
 	c, no := r.reply("again")

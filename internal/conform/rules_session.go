@@ -144,8 +144,8 @@ var sessionRules = []Rule{
 				if c == nil {
 					continue
 				}
-				if gone := c.thenGone(); gone != "" {
-					return brokenf(c.entries(), "session/new with %s was the end of it: %s", short(string(c.request.Params), 200), gone)
+				if gone, shown := c.thenGone(); gone != "" {
+					return brokenf(shown, "session/new with %s was the end of it: %s", short(string(c.request.Params), 200), gone)
 				}
 			}
 			wrong, no := r.reply("new-without-cwd")

@@ -479,7 +479,7 @@ func (r *recording) diedOf(what mark, then string) *outcome {
 	if !r.toNobody(then) || r.over(what.index) {
 		return nil
 	}
-	o := broken("it was the end of it: "+r.gone(what.index), r.at(what.index)...)
+	o := broken("it was the end of it: "+r.gone(what.index), append(r.at(what.index), r.exit(what.index)...)...)
 	return &o
 }
 

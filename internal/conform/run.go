@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -247,13 +246,10 @@ func tellOnce(rules []Rule, all []*played) {
 	}
 	tells := map[string]string{} // the rules, by what they show to have been the end of it
 	for _, p := range all {
-		for i, f := range p.findings {
-			if i == at || f == nil || !f.broken() || !strings.Contains(f.Why, hadExited) {
-				continue
-			}
-			for _, e := range f.Entries {
-				if e.From == transcript.FromClient {
-					tells[named(parseMessage(e))] = f.Rule.ID
+		for _, f := range p.findings {
+			if f != nil && f.broken() {
+				for _, line := range f.ends {
+					tells[line] = f.Rule.ID
 				}
 			}
 		}
@@ -321,7 +317,8 @@ func judge(rule Rule, r *recording) *Finding {
 	}
 	f := &Finding{Rule: rule, Verdict: o.verdict, Why: o.why, Scene: r.scene, Entries: shown(o.entries), weight: o.weight()}
 	if l, died := r.death(); died && o.verdict != Pass {
-		f.Entries = append(f.Entries, r.tail(l)...) // mostly that is the reason
+		f.ends = r.ends(l, o.entries)
+		f.Entries = append(slices.DeleteFunc(f.Entries, r.isEnd(l)), r.tail(l)...) // mostly that is the reason
 	}
 	if f.Verdict == Fail && rule.Level != Must {
 		f.Verdict = Warn

@@ -16,6 +16,7 @@ var sceneDirectories = scene{
 			return
 		}
 		a.call("new-control", "session/new", newParams(a.mkdir("control"))) // some have one session only
+		a.lull()
 		for _, wrong := range []struct {
 			label  string
 			params map[string]any

@@ -42,6 +42,7 @@ var sceneMethods = scene{
 			// Some have one session only: then another one says nothing of the notification.
 			answer, ok := a.call("before-notification", "session/new", newParams(a.mkdir("before")))
 			inSession = ok && answer.Error == nil
+			a.lull()
 		}
 		a.notify("unknown-notification", unknownNotification, params)
 		if inSession {

@@ -33,6 +33,7 @@ var sceneFrames = scene{
 		if _, ok := a.ask("after-bad-json", unknownExtension, map[string]any{}); !ok {
 			return
 		}
+		a.lull() // the answer to the line may come after that to the request
 		a.write("odd-frame", []byte(`{}`))
 		a.write("", []byte(`[]`))
 		a.write("", []byte(`42`))

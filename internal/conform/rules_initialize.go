@@ -115,9 +115,9 @@ var initializeRules = []Rule{
 
 var (
 	agentCapabilities = object(nil, fields{
-		"loadSession":         {is: kindBool},
-		"promptCapabilities":  object(nil, fields{"image": {is: kindBool}, "audio": {is: kindBool}, "embeddedContext": {is: kindBool}}),
-		"mcpCapabilities":     object(nil, fields{"http": {is: kindBool}, "sse": {is: kindBool}}),
+		"loadSession":         boolean,
+		"promptCapabilities":  object(nil, fields{"image": boolean, "audio": boolean, "embeddedContext": boolean}),
+		"mcpCapabilities":     object(nil, fields{"http": boolean, "sse": boolean}),
 		"sessionCapabilities": object(nil, fields{"list": object(nil, nil), "resume": object(nil, nil), "close": object(nil, nil)}),
 		"auth":                object(nil, fields{"logout": object(nil, nil)}),
 	})

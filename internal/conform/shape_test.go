@@ -29,6 +29,8 @@ func TestShapes(t *testing.T) {
 		{"a line that is no whole number", location, `{"path":"/a","line":1.5}`, `x.line is the number 1.5, not a whole number from 0`},
 		{"a line below 0", location, `{"path":"/a","line":-1}`, `x.line is the number -1, not a whole number from 0`},
 		{"options in groups", configOptions, `{"configOptions":[{"type":"select","id":"m","name":"M","currentValue":"a","options":[{"group":"g","name":"G","options":[{"value":"a","name":"A"}]}]}]}`, ""},
+		{"an option that is on or off", configOptions, `{"configOptions":[{"type":"boolean","id":"m","name":"M","currentValue":true}]}`, ""},
+		{"an option that is on or off, by a word", configOptions, `{"configOptions":[{"type":"boolean","id":"m","name":"M","currentValue":"on"}]}`, `x.configOptions[0].currentValue is a string, not a boolean`},
 		{"the second entry", planUpdate, `{"entries":[{"content":"a","priority":"low","status":"pending"},{"content":"b","priority":"low"}]}`, `x.entries[1].status is missing`},
 		{"entries that are none", planUpdate, `{"entries":{}}`, `x.entries is an object, not an array`},
 		{"nothing", promptResponse, ``, `x is missing`},

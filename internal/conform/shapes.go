@@ -1,12 +1,13 @@
 package conform
 
 // The shapes of what an agent sends in a prompt turn, from the schema of ACP 1
-// (acp-go-sdk v0.13.5, schema/schema.json; the one that is still marked unstable
-// there, usage_update, as the page "Prompt Turn" has it).
+// (acp-go-sdk v0.13.5, schema/schema.json; what is still marked unstable there and
+// is not any more, usage_update and boolean config options, as the pages have it).
 
 var (
 	anyValue = &shape{is: kindAny}
 	str      = &shape{is: kindString}
+	boolean  = &shape{is: kindBool}
 
 	num     = &shape{is: kindNumber}
 	integer = &shape{is: kindInteger}
@@ -21,14 +22,13 @@ func either(alternatives ...*shape) *shape { return &shape{is: kindChoice, eithe
 
 // The values that the schema lists.
 var (
-	stopReasons      = oneOf("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled")
-	toolKinds        = oneOf("read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other")
-	toolStatuses     = oneOf("pending", "in_progress", "completed", "failed")
-	planStatuses     = oneOf("pending", "in_progress", "completed")
-	planPriorities   = oneOf("high", "medium", "low")
-	optionKinds      = oneOf("allow_once", "allow_always", "reject_once", "reject_always")
-	roles            = oneOf("assistant", "user")
-	configOptionType = "select" // boolean is unstable and needs a capability of the client
+	stopReasons    = oneOf("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled")
+	toolKinds      = oneOf("read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other")
+	toolStatuses   = oneOf("pending", "in_progress", "completed", "failed")
+	planStatuses   = oneOf("pending", "in_progress", "completed")
+	planPriorities = oneOf("high", "medium", "low")
+	optionKinds    = oneOf("allow_once", "allow_always", "reject_once", "reject_always")
+	roles          = oneOf("assistant", "user")
 )
 
 // https://agentclientprotocol.com/protocol/content
@@ -75,13 +75,16 @@ var (
 	currentMode = object(fields{"currentModeId": str}, nil)
 
 	selectValue  = object(fields{"value": str, "name": str}, fields{"description": str})
-	configOption = union("type", fields{configOptionType: object(
-		fields{"id": str, "name": str, "currentValue": str, "options": either(
-			list(selectValue),
-			list(object(fields{"group": str, "name": str, "options": list(selectValue)}, nil)),
-		)},
-		fields{"category": str, "description": str},
-	)})
+	configOption = union("type", fields{
+		"select": object(
+			fields{"id": str, "name": str, "currentValue": str, "options": either(
+				list(selectValue),
+				list(object(fields{"group": str, "name": str, "options": list(selectValue)}, nil)),
+			)},
+			fields{"category": str, "description": str},
+		),
+		"boolean": object(fields{"id": str, "name": str, "currentValue": boolean}, fields{"category": str, "description": str}),
+	})
 	configOptions = object(fields{"configOptions": list(configOption)}, nil)
 	sessionInfo   = object(nil, fields{"title": str, "updatedAt": str})
 	usageUpdate   = object(fields{"used": count, "size": count}, fields{"cost": object(fields{"amount": num, "currency": str}, nil)})
